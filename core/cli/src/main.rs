@@ -1,0 +1,3 @@
+//! Placeholder while the crate is written.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The guest GPU plain data: descriptors, formats and swizzle modes.

@@ -1,0 +1,17 @@
+//! What every other crate of Relic stands on: addresses and ids, NIDs, guest memory, the contract between a
+//! relinked program and its runtime library, and the guest GPU's plain data formats.
+//!
+//! Nothing here knows bevy_ecs, Vulkan or PM4 streams. Crates above depend on this one and never the other way
+//! round (`tests/tests/arrows.rs` holds that).
+
+pub mod address;
+pub mod gpu;
+pub mod ids;
+pub mod memory;
+pub mod nid;
+pub mod program;
+
+pub use address::{GuestAddress, GuestRange};
+pub use ids::{QueueId, SubmissionId};
+pub use memory::{GuestMemory, MemoryReader, Unmapped};
+pub use nid::Nid;
