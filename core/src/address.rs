@@ -62,7 +62,10 @@ impl GuestRange {
     #[must_use]
     pub const fn new(start: GuestAddress, size: u64) -> Self {
         let room = u64::MAX - start.0;
-        Self { start, size: if size > room { room } else { size } }
+        Self {
+            start,
+            size: if size > room { room } else { size },
+        }
     }
 
     /// First address.
@@ -104,10 +107,7 @@ impl GuestRange {
     /// Whether the two ranges share a byte.
     #[must_use]
     pub const fn overlaps(self, other: Self) -> bool {
-        self.start.0 < other.end().0
-            && other.start.0 < self.end().0
-            && !self.is_empty()
-            && !other.is_empty()
+        self.start.0 < other.end().0 && other.start.0 < self.end().0 && !self.is_empty() && !other.is_empty()
     }
 }
 

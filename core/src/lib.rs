@@ -7,11 +7,13 @@
 pub mod address;
 pub mod gpu;
 pub mod ids;
+pub mod inbox;
 pub mod memory;
 pub mod nid;
 pub mod program;
 
 pub use address::{GuestAddress, GuestRange};
 pub use ids::{QueueId, SubmissionId};
-pub use memory::{GuestMemory, MemoryReader, Unmapped};
+pub use inbox::Inbox;
+pub use memory::{GuestMemory, MemoryReader, Unmapped, WriteError};
 pub use nid::Nid;

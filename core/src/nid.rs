@@ -70,7 +70,9 @@ impl FromStr for Nid {
     fn from_str(text: &str) -> Result<Self, NotANid> {
         match <[u8; 11]>::try_from(text.as_bytes()) {
             Ok(bytes) if bytes.iter().all(|byte| ALPHABET.contains(byte)) => Ok(Self(bytes)),
-            _ => Err(NotANid { text: text.to_owned() }),
+            _ => Err(NotANid {
+                text: text.to_owned(),
+            }),
         }
     }
 }

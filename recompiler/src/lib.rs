@@ -1,1 +1,78 @@
-//! Placeholder while the crate is written.
+//! RDNA machine code in, SPIR-V and a resource plan out: a pure function of its input.
+//!
+//! [`analyse`] reads as the list of passes; [`Program::specialise`] emits SPIR-V for one set of descriptor shapes.
+
+pub mod artifact;
+pub mod binary;
+pub mod plan;
+pub mod refusal;
+pub mod specialization;
+
+pub use artifact::{Artifact, Binding, BindingKind, FlatBlock, Interface};
+pub use binary::{Dialect, Features, Profile, ShaderBinary, Stage, StageRegisters};
+pub use plan::{
+    AccessFlags, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, ImageDim, Inputs, PlanMemory,
+    ResourcePlan, evaluate,
+};
+pub use refusal::{ProgramCounter, Reason, Refusal};
+pub use specialization::{BufferShape, FlatLocation, ImageShape, NumericClass, Specialization};
+
+use refusal::Fault;
+
+/// A program that was understood: its IR, its plan and its interface.
+#[derive(Clone, Debug)]
+pub struct Program {
+    stage: StageRegisters,
+    profile: Profile,
+    plan: ResourcePlan,
+    interface: Interface,
+}
+
+impl Program {
+    /// Where the program's descriptors and flat words come from.
+    #[must_use]
+    pub fn plan(&self) -> &ResourcePlan {
+        &self.plan
+    }
+
+    /// What the stages around it need to know.
+    #[must_use]
+    pub fn interface(&self) -> &Interface {
+        &self.interface
+    }
+
+    /// The registers it was analysed for.
+    #[must_use]
+    pub fn stage(&self) -> &StageRegisters {
+        &self.stage
+    }
+
+    /// SPIR-V for one set of shapes.
+    ///
+    /// # Errors
+    /// A shape count that does not match the plan, a format that has no decoder, or a missing device feature.
+    pub fn specialise(&self, _specialization: &Specialization) -> Result<Artifact, Refusal> {
+        let _ = &self.profile;
+        Err(Fault::from(Reason::Untranslated).refuse(self.stage.stage()))
+    }
+}
+
+/// Decodes and translates a program and finds its resources.
+///
+/// # Errors
+/// The first instruction that is unknown, has no translation or uses a resource that cannot be found.
+pub fn analyse(binary: &ShaderBinary<'_>, _profile: &Profile) -> Result<Program, Refusal> {
+    Err(Fault::from(Reason::Untranslated).refuse(binary.stage.stage()))
+}
+
+/// [`analyse`] and [`Program::specialise`] in one go.
+///
+/// # Errors
+/// As those.
+pub fn recompile(
+    binary: &ShaderBinary<'_>,
+    profile: &Profile,
+    specialization: &Specialization,
+) -> Result<Artifact, Refusal> {
+    analyse(binary, profile)?.specialise(specialization)
+}

@@ -1,0 +1,407 @@
+//! Why a relink was refused.
+
+use std::{io, path::Path, path::PathBuf};
+
+use crate::address::{FileOffset, ImageAddress, ImageRange};
+
+/// Why a relink was refused. Each message says what was found, where, and where it helps, what to do.
+#[derive(Debug, thiserror::Error)]
+pub enum RelinkError {
+    /// A file operation failed.
+    #[error("{doing} {}: {source}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the OS said.
+        source: io::Error,
+    },
+    /// Output and input are one file.
+    #[error("the output {} is the input file itself; choose another output path", path.display())]
+    OutputIsInput {
+        /// That file.
+        path: PathBuf,
+    },
+    /// A SELF container.
+    #[error(
+        "the input is a SELF container ({details}), not the ELF file inside it; Relic takes an executable that its \
+         owner has already decrypted and unpacked, and decrypts nothing itself"
+    )]
+    SelfContainer {
+        /// What its segment records say.
+        details: String,
+    },
+    /// An installable package.
+    #[error("the input is a package ({magic}), not an executable; give the eboot.bin of the unpacked title")]
+    Package {
+        /// Which kind.
+        magic: &'static str,
+    },
+    /// Something else.
+    #[error("the input is not an ELF file: it begins with {found}, where 7f 45 4c 46 is expected{hint}")]
+    NotElf {
+        /// Its first bytes in hexadecimal.
+        found: String,
+        /// More about it, where something can be said.
+        hint: &'static str,
+    },
+    /// The ELF header says something that no PS5 executable says.
+    #[error("ELF header: {field} is {found:#x}, expected {expected}")]
+    Header {
+        /// Name of the field.
+        field: &'static str,
+        /// Its value.
+        found: u64,
+        /// What would do.
+        expected: &'static str,
+    },
+    /// A PS4 executable.
+    #[error("the input is a PS4 executable (ABI version 0); Relic takes PS5 executables (ABI version 2)")]
+    OtherConsole,
+    /// A module where a program is wanted.
+    #[error(
+        "the input is a module (ELF type 0xfe18, a .prx), not a program (0xfe10); relink the eboot.bin that loads it"
+    )]
+    Module,
+    /// Something lies beyond the end of the file.
+    #[error("{what} at file offset {offset}, {size:#x} bytes, reaches beyond the file's {file_size:#x} bytes")]
+    Truncated {
+        /// What.
+        what: &'static str,
+        /// Where it begins.
+        offset: FileOffset,
+        /// How long it should be, in bytes.
+        size: u64,
+        /// How long the file is, in bytes.
+        file_size: u64,
+    },
+    /// Something's address is in no loaded segment's file contents.
+    #[error("{what} at address {address}, {size:#x} bytes, is not within the file contents of one LOAD segment")]
+    Unmapped {
+        /// What.
+        what: &'static str,
+        /// Its address.
+        address: ImageAddress,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// A program header is refused.
+    #[error("program header {index} ({kind}): {problem}")]
+    Segment {
+        /// Its index.
+        index: usize,
+        /// Name of its type.
+        kind: String,
+        /// What is wrong.
+        problem: SegmentProblem,
+    },
+    /// A program header that must be there is not.
+    #[error("there is no {kind} program header, so this can't be a PS5 executable")]
+    NoSegment {
+        /// Name of its type.
+        kind: &'static str,
+    },
+    /// The entry point is not in executable memory.
+    #[error("the entry point {entry} is in no executable LOAD segment")]
+    Entry {
+        /// The address.
+        entry: ImageAddress,
+    },
+    /// The image is larger than addressing allows.
+    #[error("the image ends at address {end}, beyond the {limit:#x} that a relinked program may span")]
+    TooLarge {
+        /// Its end.
+        end: ImageAddress,
+        /// The limit in bytes.
+        limit: u64,
+    },
+    /// A dynamic tag is refused.
+    #[error("dynamic entry {index} ({tag}): {problem}")]
+    DynamicTag {
+        /// Its index in the dynamic table.
+        index: usize,
+        /// Its name, or its number.
+        tag: String,
+        /// What is wrong.
+        problem: TagProblem,
+    },
+    /// A dynamic tag that must be there is not.
+    #[error("the dynamic table has no {tag}")]
+    NoTag {
+        /// Its name.
+        tag: &'static str,
+    },
+    /// One table is given twice, by a standard and by a Sony tag.
+    #[error("the dynamic table gives {standard} and {sony}; exactly one of them may be there")]
+    BothForms {
+        /// Name of the standard tag.
+        standard: &'static str,
+        /// Name of the Sony tag.
+        sony: &'static str,
+    },
+    /// A table's size is not a whole number of records.
+    #[error("{table}: {size:#x} bytes is not a whole number of {record}-byte records")]
+    TableSize {
+        /// Name of the table.
+        table: &'static str,
+        /// Its size in bytes.
+        size: u64,
+        /// Size of one record in bytes.
+        record: u64,
+    },
+    /// A string reference is bad.
+    #[error("{what}: offset {offset:#x} in the string table of {size:#x} bytes is {problem}")]
+    Text {
+        /// Whose name.
+        what: &'static str,
+        /// Offset in the string table.
+        offset: u64,
+        /// Size of the string table in bytes.
+        size: u64,
+        /// What is wrong.
+        problem: &'static str,
+    },
+    /// A symbol is refused.
+    #[error("symbol {index} ({name}): {problem}")]
+    Symbol {
+        /// Its index in the symbol table.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        problem: SymbolProblem,
+    },
+    /// A relocation is refused.
+    #[error("relocation {index} of {table} ({kind} at {target}): {problem}")]
+    Relocation {
+        /// Its index in its table.
+        index: usize,
+        /// Name of the table.
+        table: &'static str,
+        /// Name or number of its type.
+        kind: String,
+        /// The address that it patches.
+        target: ImageAddress,
+        /// What is wrong.
+        problem: RelocationProblem,
+    },
+    /// Two relocations patch the same bytes.
+    #[error("two relocations patch overlapping bytes, at {first} and {second}")]
+    RelocationOverlap {
+        /// The lower target.
+        first: ImageAddress,
+        /// The higher one.
+        second: ImageAddress,
+    },
+    /// A table outgrows the 32-bit numbers that index it.
+    #[error("there are {count} {what}, more than the output's 32-bit tables can number")]
+    TooMany {
+        /// What there are too many of.
+        what: &'static str,
+        /// How many.
+        count: usize,
+    },
+    /// A writer produced another number of bytes than the plan gave it. This is a bug of the relinker.
+    #[error("bug in the relinker: {part} was planned as {planned:#x} bytes and written as {written:#x}; please report it")]
+    Unbalanced {
+        /// Name of the part.
+        part: &'static str,
+        /// Planned size in bytes.
+        planned: u64,
+        /// Written size in bytes.
+        written: u64,
+    },
+}
+
+/// What is wrong with a program header.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SegmentProblem {
+    /// Unknown type.
+    #[error("this type is unknown")]
+    UnknownType,
+    /// File part beyond the file.
+    #[error("its {size:#x} file bytes at offset {offset} reach beyond the file's {file_size:#x} bytes")]
+    BeyondFile {
+        /// Where it begins.
+        offset: FileOffset,
+        /// How long it is.
+        size: u64,
+        /// How long the file is.
+        file_size: u64,
+    },
+    /// More file than memory.
+    #[error("it has {file:#x} file bytes but only {memory:#x} memory bytes")]
+    FileExceedsMemory {
+        /// Bytes in the file.
+        file: u64,
+        /// Bytes in memory.
+        memory: u64,
+    },
+    /// Address arithmetic wraps.
+    #[error("address {address} plus {size:#x} bytes wraps around")]
+    Wraps {
+        /// Its address.
+        address: ImageAddress,
+        /// Its size.
+        size: u64,
+    },
+    /// Alignment.
+    #[error("alignment {alignment:#x} is not a power of two")]
+    Alignment {
+        /// The value.
+        alignment: u64,
+    },
+    /// Offset and address differ modulo the page.
+    #[error("file offset {offset} and address {address} differ modulo the page size 0x1000, so it can't be mapped")]
+    Incongruent {
+        /// Its offset.
+        offset: FileOffset,
+        /// Its address.
+        address: ImageAddress,
+    },
+    /// LOADs overlap or are not ascending.
+    #[error("it begins at {address}, on or below the last page of the LOAD segment before it, which ends at {previous}")]
+    Overlap {
+        /// Its address.
+        address: ImageAddress,
+        /// End of the previous one.
+        previous: ImageAddress,
+    },
+    /// Unknown access flags.
+    #[error("access flags {flags:#x} have bits other than read, write and execute")]
+    Flags {
+        /// The flags.
+        flags: u32,
+    },
+    /// Writable and executable.
+    #[error("it is writable and executable at once")]
+    WritableCode,
+    /// More than one.
+    #[error("there is already one of this type")]
+    Duplicate,
+    /// Not inside a LOAD.
+    #[error("its range {range} is not inside one LOAD segment")]
+    OutsideLoads {
+        /// The range.
+        range: ImageRange,
+    },
+}
+
+/// What is wrong with a dynamic tag.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum TagProblem {
+    /// Unknown.
+    #[error("this tag is unknown (value {value:#x})")]
+    Unknown {
+        /// Its value.
+        value: u64,
+    },
+    /// Known and not supported.
+    #[error("{reason}")]
+    Refused {
+        /// Why.
+        reason: &'static str,
+    },
+    /// Repeated.
+    #[error("this tag may stand only once")]
+    Duplicate,
+    /// A value that isn't the one possible.
+    #[error("its value is {found:#x}, expected {expected}")]
+    Value {
+        /// The value.
+        found: u64,
+        /// What would do.
+        expected: &'static str,
+    },
+}
+
+/// What is wrong with a symbol.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SymbolProblem {
+    /// Binding.
+    #[error("binding {binding} is none of local, global, weak")]
+    Binding {
+        /// The number.
+        binding: u8,
+    },
+    /// A TLS import.
+    #[error("a thread-local variable is imported; the OS loader can bind one only to a library of the same TLS layout")]
+    ThreadLocalImport,
+    /// A kind that can't be imported.
+    #[error("type {kind} can't be imported: only functions, data and untyped symbols can")]
+    ImportKind {
+        /// The type's number.
+        kind: u8,
+    },
+    /// Not a NID name.
+    #[error("an import must be named NID#library#module")]
+    NotANid,
+    /// Unknown library id.
+    #[error("library id {id} has no IMPORT_LIB tag")]
+    UnknownLibrary {
+        /// The id.
+        id: u16,
+    },
+    /// A defined symbol outside the image.
+    #[error("its address {address} is in no LOAD segment")]
+    Unmapped {
+        /// The address.
+        address: ImageAddress,
+    },
+}
+
+/// What is wrong with a relocation.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RelocationProblem {
+    /// Type outside the list.
+    #[error("this type can't stand in a PS5 program's tables; known are NONE, 64, GLOB_DAT, JUMP_SLOT, RELATIVE, DTPMOD64, DTPOFF64 and TPOFF64")]
+    Kind,
+    /// Symbol index too large.
+    #[error("symbol {symbol} is beyond the {count} symbols")]
+    SymbolIndex {
+        /// The index.
+        symbol: u32,
+        /// How many symbols there are.
+        count: usize,
+    },
+    /// RELATIVE with a symbol.
+    #[error("it names symbol {symbol}, but a relative relocation has none")]
+    RelativeWithSymbol {
+        /// The index.
+        symbol: u32,
+    },
+    /// No symbol where one is needed.
+    #[error("it names no symbol")]
+    NoSymbol,
+    /// Target not in memory.
+    #[error("its eight bytes are in no LOAD segment")]
+    Unmapped,
+    /// Target read only.
+    #[error("its eight bytes are in a LOAD segment that is not writable")]
+    ReadOnly,
+    /// An addend where the ABI has none.
+    #[error("its addend is {addend:#x}, but this type uses the symbol's address alone")]
+    Addend {
+        /// The addend.
+        addend: i64,
+    },
+    /// TLS without TLS.
+    #[error("the program has no TLS segment")]
+    NoTls,
+    /// A TLS relocation on another kind of symbol, or the reverse.
+    #[error("symbol {symbol} is {found}, but this type needs {expected}")]
+    SymbolKind {
+        /// The index.
+        symbol: u32,
+        /// What the symbol is.
+        found: &'static str,
+        /// What it should be.
+        expected: &'static str,
+    },
+}
+
+/// A closure that turns an OS error into a [`RelinkError::Io`].
+pub(crate) fn io_error<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> RelinkError + 'a {
+    move |source| RelinkError::Io { doing, path: path.to_owned(), source }
+}

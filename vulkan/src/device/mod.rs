@@ -1,0 +1,263 @@
+//! The device: opened once, shared by clones, closed when the last handle made from it is gone.
+
+pub mod feature;
+pub mod report;
+pub(crate) mod retire;
+mod select;
+
+pub use feature::{EnabledFeatures, Feature, Need};
+pub use report::{DeviceReport, Limits};
+pub use retire::RetireCounts;
+
+use crate::error::{DeviceError, DriverError, During};
+use crate::image::sampler::SamplerCache;
+use crate::instance::Instance;
+use crate::pipeline::layout::LayoutCache;
+use crate::timeline::TimelineValue;
+use ash::{ext, khr, vk};
+use parking_lot::Mutex;
+use retire::{RetireList, Retired};
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+/// Whether the Khronos validation layer watches every call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Validation {
+    /// No layer.
+    #[default]
+    Off,
+    /// The layer is loaded; its messages go to the log and to [`Device::validation_messages`].
+    On,
+}
+
+/// What to open.
+#[derive(Debug, Clone, Default)]
+pub struct DeviceOptions {
+    /// Validation layer.
+    pub validation: Validation,
+    /// Text that the device's name must contain, whatever its case.
+    pub name_filter: Option<String>,
+    /// Optional features that this caller can't do without.
+    pub required: Vec<Feature>,
+}
+
+/// An open device. Cheap to clone.
+#[derive(Clone)]
+pub struct Device {
+    pub(crate) inner: Arc<DeviceInner>,
+}
+
+pub(crate) struct DeviceInner {
+    pub(crate) raw: ash::Device,
+    pub(crate) physical: vk::PhysicalDevice,
+    pub(crate) queue: vk::Queue,
+    pub(crate) queue_family: u32,
+    pub(crate) timeline: vk::Semaphore,
+    /// The newest value submitted; also the lock that Vulkan wants around the queue.
+    pub(crate) submitted: Mutex<TimelineValue>,
+    pub(crate) retire: Mutex<RetireList>,
+    pub(crate) allocator: ManuallyDrop<vk_mem::Allocator>,
+    pub(crate) push_descriptor: khr::push_descriptor::Device,
+    pub(crate) memory_host: Option<ext::external_memory_host::Device>,
+    pub(crate) debug_utils: Option<ext::debug_utils::Device>,
+    pub(crate) pipeline_cache: vk::PipelineCache,
+    pub(crate) layouts: LayoutCache,
+    pub(crate) samplers: SamplerCache,
+    pub(crate) report: DeviceReport,
+    /// Last: destroyed after everything above.
+    pub(crate) instance: Instance,
+}
+
+// SAFETY: ash's function tables and handles are plain data, VMA synchronises itself, and the objects that Vulkan
+// wants externally synchronised (queue, caches) are used under the mutexes beside them. The validation sink is
+// behind its own mutex.
+unsafe impl Send for DeviceInner {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for DeviceInner {}
+
+impl Device {
+    /// Opens the best device that has all that is required.
+    ///
+    /// # Errors
+    /// [`DeviceError`] says what to install where loader, driver or layer are missing, and lists for each device
+    /// seen exactly what it lacks.
+    pub fn open(options: &DeviceOptions) -> Result<Self, DeviceError> {
+        let instance = Instance::open(options.validation)?;
+        let mut choice = select::choose(&instance.raw, options)?;
+        let priorities = [1.0];
+        let queues = [vk::DeviceQueueCreateInfo::default()
+            .queue_family_index(choice.queue_family)
+            .queue_priorities(&priorities)];
+        let names: Vec<_> = choice.extensions.iter().map(|name| name.as_ptr()).collect();
+        let extensions = choice.extensions.clone();
+        let raw = choice.features.chained(&extensions, |features| {
+            let mut info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
+            info.p_next = std::ptr::from_mut(features).cast();
+            // SAFETY: the features are a chain of structs that live until the call returns, each with its extension.
+            unsafe { instance.raw.create_device(choice.physical, &info, None) }
+        });
+        let raw = raw.during("creating the Vulkan device")?;
+        // Until `DeviceInner` exists, whatever fails below must not leave the device behind.
+        let parts = Parts::create(&instance, &raw, choice.physical, choice.queue_family).inspect_err(|_| {
+            // SAFETY: `Parts::create` left nothing alive on the device.
+            unsafe { raw.destroy_device(None) };
+        })?;
+        let has_host = choice.report.features.contains(Feature::ExternalMemoryHost);
+        let inner = DeviceInner {
+            physical: choice.physical,
+            queue: parts.queue,
+            queue_family: choice.queue_family,
+            timeline: parts.timeline,
+            submitted: Mutex::default(),
+            retire: Mutex::default(),
+            allocator: ManuallyDrop::new(parts.allocator),
+            push_descriptor: khr::push_descriptor::Device::new(&instance.raw, &raw),
+            memory_host: has_host.then(|| ext::external_memory_host::Device::new(&instance.raw, &raw)),
+            debug_utils: (instance.debug_utils && options.validation == Validation::On)
+                .then(|| ext::debug_utils::Device::new(&instance.raw, &raw)),
+            pipeline_cache: parts.pipeline_cache,
+            layouts: LayoutCache::default(),
+            samplers: SamplerCache::default(),
+            report: choice.report,
+            raw,
+            instance,
+        };
+        tracing::info!("{}", inner.report);
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// What was opened.
+    #[must_use]
+    pub fn report(&self) -> &DeviceReport {
+        &self.inner.report
+    }
+
+    /// Limits of the device.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.inner.report.limits
+    }
+
+    /// Whether `feature` is enabled.
+    #[must_use]
+    pub fn has(&self, feature: Feature) -> bool {
+        self.inner.report.features.contains(feature)
+    }
+
+    /// Everything that the validation layer has said since the device was opened.
+    #[must_use]
+    pub fn validation_messages(&self) -> Vec<String> {
+        self.inner.instance.sink.snapshot()
+    }
+
+    /// What optimally tiled images of `format` can be used for.
+    #[must_use]
+    pub fn format_features(&self, format: vk::Format) -> vk::FormatFeatureFlags2 {
+        let mut wide = vk::FormatProperties3::default();
+        let mut properties = vk::FormatProperties2::default().push_next(&mut wide);
+        // SAFETY: the physical device is alive with the instance.
+        unsafe {
+            self.inner.instance.raw.get_physical_device_format_properties2(
+                self.inner.physical,
+                format,
+                &mut properties,
+            );
+        }
+        wide.optimal_tiling_features
+    }
+
+    /// Destroys the dropped objects that the GPU can't be using any more, and returns how many there were.
+    ///
+    /// # Errors
+    /// [`DriverError::DeviceLost`]; nothing is destroyed then.
+    pub fn collect(&self) -> Result<usize, DriverError> {
+        let completed = self.completed()?;
+        let free = self.inner.retire.lock().take_free(completed);
+        let count = free.len();
+        for object in free {
+            // SAFETY: the retire list gives out only what no open or running recording can name.
+            unsafe { object.destroy(&self.inner.raw, &self.inner.allocator) };
+        }
+        Ok(count)
+    }
+
+    /// How many dropped objects wait for the GPU, and how many were destroyed.
+    #[must_use]
+    pub fn retire_counts(&self) -> RetireCounts {
+        self.inner.retire.lock().counts()
+    }
+
+    pub(crate) fn retire(&self, object: Retired) {
+        self.inner.retire.lock().retire(object);
+    }
+
+    /// Names a Vulkan object for validation messages and captures; nothing without validation.
+    pub(crate) fn name_object<H: vk::Handle>(&self, handle: H, name: &str) {
+        let Some(debug) = &self.inner.debug_utils else { return };
+        let Ok(name) = std::ffi::CString::new(name) else { return };
+        let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(&name);
+        // SAFETY: the handle was just made by this device and is not yet shared with another thread. A name that
+        // can't be kept is no reason to fail.
+        if let Err(error) = unsafe { debug.set_debug_utils_object_name(&info) } {
+            tracing::debug!("a debug name was not kept: {error:?}");
+        }
+    }
+}
+
+/// What is made on a raw device before it is wrapped.
+struct Parts {
+    queue: vk::Queue,
+    timeline: vk::Semaphore,
+    pipeline_cache: vk::PipelineCache,
+    allocator: vk_mem::Allocator,
+}
+
+impl Parts {
+    fn create(
+        instance: &Instance,
+        raw: &ash::Device,
+        physical: vk::PhysicalDevice,
+        queue_family: u32,
+    ) -> Result<Self, DriverError> {
+        // SAFETY: one queue of this family was asked for.
+        let queue = unsafe { raw.get_device_queue(queue_family, 0) };
+        let mut info = vk_mem::AllocatorCreateInfo::new(&instance.raw, raw, physical);
+        info.flags = vk_mem::AllocatorCreateFlags::BUFFER_DEVICE_ADDRESS;
+        info.vulkan_api_version = vk::API_VERSION_1_3;
+        // SAFETY: instance and device outlive the allocator (`DeviceInner::drop`).
+        let allocator = unsafe { vk_mem::Allocator::new(info) }.during("creating the memory allocator")?;
+        let mut kind =
+            vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE).initial_value(0);
+        let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
+        // SAFETY: the device is alive.
+        let timeline = unsafe { raw.create_semaphore(&info, None) }.during("creating the timeline semaphore")?;
+        // SAFETY: the device is alive.
+        let cache = unsafe { raw.create_pipeline_cache(&vk::PipelineCacheCreateInfo::default(), None) };
+        let pipeline_cache = cache.during("creating the pipeline cache").inspect_err(|_| {
+            // SAFETY: nobody uses the semaphore yet.
+            unsafe { raw.destroy_semaphore(timeline, None) };
+        })?;
+        Ok(Self { queue, timeline, pipeline_cache, allocator })
+    }
+}
+
+impl Drop for DeviceInner {
+    fn drop(&mut self) {
+        // SAFETY: every handle holds the device, so this is the only user left; after the wait nothing runs on it.
+        // A lost device answers with an error, and then nothing runs either.
+        unsafe {
+            if let Err(error) = self.raw.device_wait_idle() {
+                tracing::warn!("the device did not become idle before it was closed: {error:?}");
+            }
+            for object in self.retire.get_mut().take_all() {
+                object.destroy(&self.raw, &self.allocator);
+            }
+            self.samplers.destroy(&self.raw);
+            self.layouts.destroy(&self.raw);
+            self.raw.destroy_pipeline_cache(self.pipeline_cache, None);
+            self.raw.destroy_semaphore(self.timeline, None);
+            ManuallyDrop::drop(&mut self.allocator);
+            self.raw.destroy_device(None);
+        }
+    }
+}
