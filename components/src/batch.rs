@@ -97,7 +97,10 @@ impl PacketRows {
     /// The rows of packet type `T` in this batch, in stream order; empty when the type is not registered.
     #[must_use]
     pub fn column<T: 'static>(&self) -> &[T] {
-        self.columns.iter().find_map(|column| column.as_any().downcast_ref::<Vec<T>>()).map_or(&[], Vec::as_slice)
+        self.columns
+            .iter()
+            .find_map(|column| column.as_any().downcast_ref::<Vec<T>>())
+            .map_or(&[], Vec::as_slice)
     }
 }
 

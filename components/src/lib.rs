@@ -19,7 +19,7 @@ pub mod statistics;
 pub mod thread;
 pub mod video;
 
-pub use batch::{Accesses, Commands, CommandRow, Dispatches, Draws, PacketRows, PacketTypeId};
+pub use batch::{Accesses, CommandRow, Commands, Dispatches, Draws, PacketRows, PacketTypeId};
 pub use message::{CommandBuffer, EventSink, GuestEvent, Message, Submission};
 pub use queue::{CommandCursor, Fault, Queue, QueueStatus};
 pub use registers::{RegisterBank, RegisterBanks};

@@ -11,6 +11,7 @@ pub mod inbox;
 pub mod memory;
 pub mod nid;
 pub mod program;
+pub mod trace;
 
 pub use address::{GuestAddress, GuestRange};
 pub use ids::{QueueId, SubmissionId};

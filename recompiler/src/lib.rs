@@ -4,6 +4,7 @@
 
 pub mod artifact;
 pub mod binary;
+mod decode;
 pub mod plan;
 pub mod refusal;
 pub mod specialization;
@@ -75,4 +76,17 @@ pub fn recompile(
     specialization: &Specialization,
 ) -> Result<Artifact, Refusal> {
     analyse(binary, profile)?.specialise(specialization)
+}
+
+/// The instruction at `program_counter` in the assembler's syntax, and its length in bytes. For tools.
+///
+/// # Errors
+/// Words that are no instruction, or the end of the code.
+pub fn disassemble(
+    code: &[u32],
+    program_counter: ProgramCounter,
+    dialect: Dialect,
+) -> Result<(String, u32), Reason> {
+    let instruction = decode::decode(code, program_counter, dialect)?;
+    Ok((instruction.to_string(), 4 * u32::from(instruction.length)))
 }

@@ -4,7 +4,7 @@ use super::table;
 
 table! {
     /// Vector comparisons.
-    VOPC: Vopc {
+    VOPC_ROWS: Vopc {
         V_CMP_F_F32 = 0x00 Both "vcc a1 b1|3s";
         V_CMP_LT_F32 = 0x01 Both "vcc a1 b1|3s";
         V_CMP_EQ_F32 = 0x02 Both "vcc a1 b1|3s";

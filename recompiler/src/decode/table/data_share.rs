@@ -4,7 +4,7 @@ use super::table;
 
 table! {
     /// Local and global data share.
-    DS: Ds {
+    DS_ROWS: Ds {
         DS_ADD_U32 = 0x00 Both "a1 b1";
         DS_SUB_U32 = 0x01 Both "a1 b1";
         DS_RSUB_U32 = 0x02 Both "a1 b1";

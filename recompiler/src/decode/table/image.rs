@@ -4,7 +4,7 @@ use super::table;
 
 table! {
     /// Images.
-    MIMG: Mimg {
+    MIMG_ROWS: Mimg {
         IMAGE_LOAD = 0x00 Both "d4 a1 b8";
         IMAGE_LOAD_MIP = 0x01 Both "d4 a2 b8";
         IMAGE_LOAD_PCK = 0x02 Both "d4 a1 b8";
@@ -121,7 +121,7 @@ table! {
 
 table! {
     /// Exports.
-    EXP: Exp {
+    EXP_ROWS: Exp {
         EXP = 0x00 Both "";
     }
 }

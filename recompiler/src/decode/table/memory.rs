@@ -4,7 +4,7 @@ use super::table;
 
 table! {
     /// Flat memory.
-    FLAT: Flat {
+    FLAT_ROWS: Flat {
         FLAT_LOAD_UBYTE = 0x08 Both "d1 a2";
         FLAT_LOAD_SBYTE = 0x09 Both "d1 a2";
         FLAT_LOAD_USHORT = 0x0a Both "d1 a2";
@@ -64,7 +64,7 @@ table! {
 
 table! {
     /// Scratch memory.
-    SCRATCH: Scratch {
+    SCRATCH_ROWS: Scratch {
         SCRATCH_LOAD_UBYTE = 0x08 Both "d1 a1";
         SCRATCH_LOAD_SBYTE = 0x09 Both "d1 a1";
         SCRATCH_LOAD_USHORT = 0x0a Both "d1 a1";
@@ -92,7 +92,7 @@ table! {
 
 table! {
     /// Global memory.
-    GLOBAL: Global {
+    GLOBAL_ROWS: Global {
         GLOBAL_LOAD_UBYTE = 0x08 Both "d1 a2";
         GLOBAL_LOAD_SBYTE = 0x09 Both "d1 a2";
         GLOBAL_LOAD_USHORT = 0x0a Both "d1 a2";
@@ -153,7 +153,7 @@ table! {
 
 table! {
     /// Untyped buffers.
-    MUBUF: Mubuf {
+    MUBUF_ROWS: Mubuf {
         BUFFER_LOAD_FORMAT_X = 0x00 Both "d1 a1 b4 c1";
         BUFFER_LOAD_FORMAT_XY = 0x01 Both "d2 a1 b4 c1";
         BUFFER_LOAD_FORMAT_XYZ = 0x02 Both "d3 a1 b4 c1";
@@ -231,7 +231,7 @@ table! {
 
 table! {
     /// Typed buffers.
-    MTBUF: Mtbuf {
+    MTBUF_ROWS: Mtbuf {
         TBUFFER_LOAD_FORMAT_X = 0x00 Both "d1 a1 b4 c1";
         TBUFFER_LOAD_FORMAT_XY = 0x01 Both "d2 a1 b4 c1";
         TBUFFER_LOAD_FORMAT_XYZ = 0x02 Both "d3 a1 b4 c1";

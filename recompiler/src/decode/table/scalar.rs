@@ -4,7 +4,7 @@ use super::table;
 
 table! {
     /// Scalar, two sources.
-    SOP2: Sop2 {
+    SOP2_ROWS: Sop2 {
         S_ADD_U32 = 0x00 Both "d1 a1 b1";
         S_SUB_U32 = 0x01 Both "d1 a1 b1";
         S_ADD_I32 = 0x02 Both "d1 a1 b1";
@@ -61,7 +61,7 @@ table! {
 
 table! {
     /// Scalar with a 16-bit immediate.
-    SOPK: Sopk {
+    SOPK_ROWS: Sopk {
         S_MOVK_I32 = 0x00 Both "d1 k";
         S_VERSION = 0x01 Both "k";
         S_CMOVK_I32 = 0x02 Both "d1 k";
@@ -94,7 +94,7 @@ table! {
 
 table! {
     /// Scalar, one source.
-    SOP1: Sop1 {
+    SOP1_ROWS: Sop1 {
         S_MOV_B32 = 0x03 Both "d1 a1";
         S_MOV_B64 = 0x04 Both "d2 a2";
         S_CMOV_B32 = 0x05 Both "d1 a1";
@@ -165,7 +165,7 @@ table! {
 
 table! {
     /// Scalar comparisons.
-    SOPC: Sopc {
+    SOPC_ROWS: Sopc {
         S_CMP_EQ_I32 = 0x00 Both "a1 b1";
         S_CMP_LG_I32 = 0x01 Both "a1 b1";
         S_CMP_GT_I32 = 0x02 Both "a1 b1";
@@ -189,7 +189,7 @@ table! {
 
 table! {
     /// Program control.
-    SOPP: Sopp {
+    SOPP_ROWS: Sopp {
         S_NOP = 0x00 Both "k";
         S_ENDPGM = 0x01 Both "";
         S_BRANCH = 0x02 Both "t";
@@ -232,7 +232,7 @@ table! {
 
 table! {
     /// Scalar memory.
-    SMEM: Smem {
+    SMEM_ROWS: Smem {
         S_LOAD_DWORD = 0x00 Both "d1 a2 o";
         S_LOAD_DWORDX2 = 0x01 Both "d2 a2 o";
         S_LOAD_DWORDX4 = 0x02 Both "d4 a2 o";

@@ -4,7 +4,7 @@ use super::table;
 
 table! {
     /// Vector, two sources.
-    VOP2: Vop2 {
+    VOP2_ROWS: Vop2 {
         V_CNDMASK_B32 = 0x01 Both "d1 a1 b1 vcc|3ds";
         V_DOT2C_F32_F16 = 0x02 Gfx1030 "d1 a1 b1|d";
         V_ADD_F32 = 0x03 Both "d1 a1 b1|3ds";
@@ -61,7 +61,7 @@ table! {
 
 table! {
     /// Vector, one source.
-    VOP1: Vop1 {
+    VOP1_ROWS: Vop1 {
         V_NOP = 0x00 Both "|3";
         V_MOV_B32 = 0x01 Both "d1 a1|3ds";
         V_READFIRSTLANE_B32 = 0x02 Both "d1s a1|";
@@ -148,7 +148,7 @@ table! {
 
 table! {
     /// Vector, three sources.
-    VOP3: Vop3 {
+    VOP3_ROWS: Vop3 {
         V_FMA_LEGACY_F32 = 0x140 Gfx1030 "d1 a1 b1 c1";
         V_MAD_LEGACY_F32 = 0x140 Gfx1013 "d1 a1 b1 c1";
         V_MAD_F32 = 0x141 Gfx1013 "d1 a1 b1 c1";
@@ -271,7 +271,7 @@ table! {
 
 table! {
     /// Packed 16-bit vector.
-    VOP3P: Vop3p {
+    VOP3P_ROWS: Vop3p {
         V_PK_MAD_I16 = 0x00 Both "d1 a1 b1 c1";
         V_PK_MUL_LO_U16 = 0x01 Both "d1 a1 b1";
         V_PK_ADD_I16 = 0x02 Both "d1 a1 b1";
@@ -306,7 +306,7 @@ table! {
 
 table! {
     /// Parameter interpolation.
-    VINTRP: Vintrp {
+    VINTRP_ROWS: Vintrp {
         V_INTERP_P1_F32 = 0x00 Both "d1 a1 attr";
         V_INTERP_P2_F32 = 0x01 Both "d1 a1 attr";
         V_INTERP_MOV_F32 = 0x02 Both "d1 p attr";

@@ -1,0 +1,143 @@
+//! What an attribute expands to.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::{Error, ItemFn, ItemStatic, spanned::Spanned};
+
+use crate::{arguments::Arguments, nid};
+
+/// A guest function: the function itself under its NID, a jump under every further name, and the records.
+pub(crate) fn function(arguments: &Arguments, item: &ItemFn) -> syn::Result<TokenStream> {
+    let signature = &item.sig;
+    match signature.abi.as_ref().and_then(|abi| abi.name.as_ref()) {
+        Some(abi) if abi.value() == "sysv64" => {}
+        Some(abi) => {
+            return Err(Error::new(
+                abi.span(),
+                "the guest calls by the System V convention on every host: write `extern \"sysv64\"`",
+            ));
+        }
+        None => {
+            return Err(Error::new(
+                signature.fn_token.span(),
+                "the guest calls this: declare it `extern \"sysv64\" fn`",
+            ));
+        }
+    }
+    if let Some(word) = &signature.asyncness {
+        return Err(Error::new(word.span(), "the guest can't await: a guest function is not async"));
+    }
+    if !signature.generics.params.is_empty() {
+        return Err(Error::new(
+            signature.generics.span(),
+            "a guest function is one symbol: it can't have generic parameters",
+        ));
+    }
+    let rust_name = signature.ident.to_string();
+    let first = Name::first(arguments, &rust_name);
+    let names: Vec<Name> = std::iter::once(Ok(first))
+        .chain(arguments.also.iter().map(|name| Name::of(&name.value()).map_err(|reason| Error::new(name.span(), reason))))
+        .collect::<syn::Result<_>>()?;
+    let function = &signature.ident;
+    let nid = &names[0].nid;
+    let jumps = names[1..].iter().enumerate().map(|(i, name)| {
+        let alias = format_ident!("__{}_as_{}", function, i);
+        let nid = &name.nid;
+        quote! {
+            #[doc(hidden)]
+            #[unsafe(naked)]
+            #[unsafe(export_name = #nid)]
+            extern "sysv64" fn #alias() {
+                ::core::arch::naked_asm!("jmp {function}", function = sym #function)
+            }
+        }
+    });
+    let records = records(arguments, &names, &rust_name);
+    Ok(quote! {
+        #[unsafe(export_name = #nid)]
+        #item
+        #(#jumps)*
+        #records
+    })
+}
+
+/// A guest datum: the static under its NID, and the record.
+pub(crate) fn datum(arguments: &Arguments, item: &ItemStatic) -> syn::Result<TokenStream> {
+    if let Some(also) = arguments.also.first() {
+        return Err(Error::new(
+            also.span(),
+            "a datum has one name: a second export would be a second object",
+        ));
+    }
+    let rust_name = item.ident.to_string();
+    let name = Name::first(arguments, &rust_name);
+    let nid = name.nid.clone();
+    let records = records(arguments, &[name], &rust_name);
+    Ok(quote! {
+        #[unsafe(export_name = #nid)]
+        #item
+        #records
+    })
+}
+
+/// One name an item is exported under.
+struct Name {
+    /// Empty where nobody knows it.
+    text: String,
+    nid: String,
+}
+
+impl Name {
+    fn first(arguments: &Arguments, rust_name: &str) -> Self {
+        let name = arguments.name.as_ref().map(syn::LitStr::value);
+        match (&arguments.nid, name) {
+            (Some(nid), name) => Self {
+                text: name.unwrap_or_default(),
+                nid: nid.value(),
+            },
+            (None, Some(text)) => Self {
+                nid: nid::of(&text),
+                text,
+            },
+            (None, None) => Self {
+                nid: nid::of(rust_name),
+                text: rust_name.to_owned(),
+            },
+        }
+    }
+
+    fn of(text: &str) -> Result<Self, String> {
+        if text.is_empty() {
+            return Err("an empty name has no NID".to_owned());
+        }
+        Ok(Self {
+            nid: nid::of(text),
+            text: text.to_owned(),
+        })
+    }
+}
+
+fn records(arguments: &Arguments, names: &[Name], rust_name: &str) -> TokenStream {
+    let status = match &arguments.partial {
+        Some(reason) => quote!(crate::export::ExportStatus::Partial(#reason)),
+        None => quote!(crate::export::ExportStatus::Implemented),
+    };
+    let records = arguments.libraries.iter().enumerate().flat_map(|(l, library)| {
+        let library = library.to_string();
+        let status = status.clone();
+        names.iter().enumerate().map(move |(n, name)| {
+            let record = format_ident!("__EXPORT_{}_{}_{}", rust_name, l, n);
+            let (text, nid, status) = (&name.text, &name.nid, &status);
+            quote! {
+                #[::linkme::distributed_slice(crate::export::EXPORTS)]
+                static #record: crate::export::GuestExport = crate::export::GuestExport {
+                    library: #library,
+                    name: #text,
+                    nid: #nid,
+                    status: #status,
+                };
+            }
+        })
+    });
+    quote!(#(#records)*)
+}

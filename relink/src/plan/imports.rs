@@ -1,0 +1,133 @@
+//! What the program asks others for.
+
+use hashbrown::HashMap;
+use relic_core::{Nid, program::ImportKind};
+
+use crate::{
+    address::ImageAddress,
+    error::{RelinkError, SymbolProblem},
+    input::{
+        Program,
+        libraries::{Libraries, decode_id},
+        symbols::{Binding, Symbol, SymbolKind},
+    },
+    names,
+};
+
+/// Index of an import, which is also the index of its record and of its trap stub.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ImportIndex(pub usize);
+
+/// One slot that the OS loader fills with an import's address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Site {
+    /// Where it is.
+    pub slot: ImageAddress,
+    /// What is added to the address.
+    pub addend: i64,
+}
+
+/// One import: a NID of one library.
+#[derive(Debug, Clone)]
+pub struct Import<'a> {
+    /// Its NID.
+    pub nid: Nid,
+    /// Which library the program asks for it.
+    pub library: &'a str,
+    /// Its name, where the table of names has it.
+    pub name: Option<&'static str>,
+    /// What it is.
+    pub kind: ImportKind,
+    /// Whether the symbol has no type. What it is then depends on how it is used: see [`Imports::add_site`].
+    pub(super) untyped: bool,
+    /// Every slot that holds it, in the order of the input's relocations.
+    pub sites: Vec<Site>,
+}
+
+/// All imports, in the order in which the input's symbol table first names them.
+#[derive(Debug)]
+pub struct Imports<'a> {
+    /// The imports.
+    pub list: Vec<Import<'a>>,
+    by_symbol: HashMap<u32, ImportIndex>,
+}
+
+impl<'a> Imports<'a> {
+    pub(super) fn of(program: &Program<'a>) -> Result<Self, RelinkError> {
+        let mut list: Vec<Import<'a>> = Vec::new();
+        let mut by_symbol = HashMap::new();
+        let mut by_key: HashMap<(Nid, &str), ImportIndex> = HashMap::new();
+        super::number("symbols", program.symbols.len())?;
+        // The first symbol is the null symbol.
+        for (index, number, symbol) in
+            program.symbols.iter().enumerate().skip(1).zip(1..).map(|((index, symbol), number)| (index, number, symbol))
+        {
+            if !symbol.is_import() || symbol.binding == Binding::Local {
+                continue;
+            }
+            let import = import(symbol, &program.libraries).map_err(|problem| RelinkError::Symbol {
+                index,
+                name: symbol.name.to_owned(),
+                problem,
+            })?;
+            let place = *by_key.entry((import.nid, import.library)).or_insert(ImportIndex(list.len()));
+            match list.get_mut(place.0) {
+                None => list.push(import),
+                // Named twice: one strong mention is enough to need it.
+                Some(known) if known.kind == ImportKind::Weak => known.kind = import.kind,
+                Some(_) => {}
+            }
+            by_symbol.insert(number, place);
+        }
+        Ok(Self { list, by_symbol })
+    }
+
+    /// The import that a symbol of the input stands for.
+    #[must_use]
+    pub fn by_symbol(&self, symbol: u32) -> Option<ImportIndex> {
+        self.by_symbol.get(&symbol).copied()
+    }
+
+    /// Notes a slot that holds an import. A slot that code jumps through proves that an untyped import is a function;
+    /// without that it stays data, so that a missing one is refused at start-up and never read as code.
+    pub(super) fn add_site(&mut self, index: ImportIndex, site: Site, jumped_through: bool) {
+        if let Some(import) = self.list.get_mut(index.0) {
+            if jumped_through && import.untyped && import.kind == ImportKind::Object {
+                import.kind = ImportKind::Function;
+            }
+            import.sites.push(site);
+        }
+    }
+
+    /// How many slots there are.
+    #[must_use]
+    pub fn site_count(&self) -> usize {
+        self.list.iter().map(|import| import.sites.len()).sum()
+    }
+}
+
+/// What an undefined symbol asks for.
+fn import<'a>(symbol: &Symbol<'a>, libraries: &Libraries<'a>) -> Result<Import<'a>, SymbolProblem> {
+    let strong = match symbol.kind {
+        SymbolKind::Function => ImportKind::Function,
+        SymbolKind::Object | SymbolKind::Untyped => ImportKind::Object,
+        SymbolKind::ThreadLocal => return Err(SymbolProblem::ThreadLocalImport),
+        SymbolKind::Other(kind) => return Err(SymbolProblem::ImportKind { kind }),
+    };
+    let nid = Nid::of_symbol(symbol.name).ok_or(SymbolProblem::NotANid)?;
+    let mut ids = symbol.name.split('#').skip(1);
+    let library = ids.next().and_then(decode_id).ok_or(SymbolProblem::NotANid)?;
+    ids.next().and_then(decode_id).ok_or(SymbolProblem::NotANid)?;
+    if ids.next().is_some() {
+        return Err(SymbolProblem::NotANid);
+    }
+    let library = libraries.import(library).ok_or(SymbolProblem::UnknownLibrary { id: library.0 })?;
+    Ok(Import {
+        nid,
+        library,
+        name: names::name_of(nid),
+        kind: if symbol.binding == Binding::Weak { ImportKind::Weak } else { strong },
+        untyped: symbol.kind == SymbolKind::Untyped,
+        sites: Vec::new(),
+    })
+}

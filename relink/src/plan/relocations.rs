@@ -1,0 +1,158 @@
+//! The output's relocations. Only imports need a symbol: whatever the program defines itself becomes relative to the
+//! load bias, and what concerns its own TLS block names no symbol at all.
+
+use crate::{
+    address::ImageAddress,
+    error::{RelinkError, RelocationProblem},
+    input::{
+        Program,
+        relocations::{Relocation, RelocationKind},
+        symbols::{Symbol, SymbolKind},
+    },
+};
+
+use super::{
+    imports::{Imports, Site},
+    layout::{Layout, Part},
+    symbols::{SymbolIndex, SymbolTable},
+};
+
+/// Section indices from here on are not sections: constants, common blocks.
+const RESERVED_SECTIONS: u16 = 0xff00;
+
+/// How many relocations [`Relocations::add_runtime_slots`] adds.
+pub const RUNTIME_SLOTS: usize = 2;
+
+/// One relocation of the output.
+#[derive(Debug, Clone, Copy)]
+pub struct OutputRelocation {
+    /// What it patches.
+    pub target: ImageAddress,
+    /// What it computes.
+    pub kind: RelocationKind,
+    /// Its symbol; 0 for none.
+    pub symbol: SymbolIndex,
+    /// What is added.
+    pub addend: i64,
+}
+
+/// The output's two tables.
+#[derive(Debug, Default)]
+pub struct Relocations {
+    /// The relative ones, by address: the loader takes them in one quick loop.
+    pub relative: Vec<OutputRelocation>,
+    /// All others that are not jump slots, by address.
+    pub others: Vec<OutputRelocation>,
+    /// Imported jump slots, in the input's order.
+    pub jump_slots: Vec<OutputRelocation>,
+}
+
+const NO_SYMBOL: SymbolIndex = SymbolIndex(0);
+
+impl Relocations {
+    pub(super) fn new(
+        program: &Program<'_>,
+        imports: &mut Imports<'_>,
+        symbols: &SymbolTable,
+    ) -> Result<Self, RelinkError> {
+        let mut all = Self::default();
+        for relocation in &program.relocations {
+            all.add(program, imports, symbols, relocation)?;
+        }
+        all.relative.sort_unstable_by_key(|relocation| relocation.target);
+        all.others.sort_unstable_by_key(|relocation| relocation.target);
+        Ok(all)
+    }
+
+    fn add(
+        &mut self,
+        program: &Program<'_>,
+        imports: &mut Imports<'_>,
+        symbols: &SymbolTable,
+        relocation: &Relocation,
+    ) -> Result<(), RelinkError> {
+        let &Relocation { kind, target, symbol: number, addend, .. } = relocation;
+        let symbol = match number {
+            0 => None,
+            _ => usize::try_from(number).ok().and_then(|index| program.symbols.get(index)),
+        };
+        let output = |kind, addend| OutputRelocation { target, kind, symbol: NO_SYMBOL, addend };
+        if kind == RelocationKind::Relative {
+            self.relative.push(output(kind, addend));
+            return Ok(());
+        }
+        if kind.is_thread_local() {
+            if program.segments.tls.is_none() {
+                return Err(relocation.refuse(RelocationProblem::NoTls));
+            }
+            let offset = match symbol {
+                None => 0,
+                Some(symbol) if symbol.kind == SymbolKind::ThreadLocal => symbol.value,
+                Some(symbol) => {
+                    return Err(wrong_symbol(relocation, symbol, "a thread-local variable"));
+                }
+            };
+            // A module id is the same for every variable of the file.
+            let addend = match kind {
+                RelocationKind::TlsModule => 0,
+                _ => addend.wrapping_add_unsigned(offset),
+            };
+            self.others.push(output(kind, addend));
+            return Ok(());
+        }
+
+        let Some(symbol) = symbol else { return Err(relocation.refuse(RelocationProblem::NoSymbol)) };
+        let addend = match kind {
+            // The ABI uses the symbol's address alone; linkers leave what they like in a jump slot's addend.
+            RelocationKind::JumpSlot => 0,
+            RelocationKind::GlobalData if addend != 0 => {
+                return Err(relocation.refuse(RelocationProblem::Addend { addend }));
+            }
+            _ => addend,
+        };
+        let Some(index) = imports.by_symbol(number) else {
+            let in_image = !symbol.is_import()
+                && symbol.section < RESERVED_SECTIONS
+                && symbol.kind != SymbolKind::ThreadLocal;
+            if !in_image {
+                return Err(wrong_symbol(relocation, symbol, "an import or an address in the image"));
+            }
+            let addend = addend.wrapping_add_unsigned(symbol.value);
+            self.relative.push(output(RelocationKind::Relative, addend));
+            return Ok(());
+        };
+        imports.add_site(index, Site { slot: target, addend }, kind == RelocationKind::JumpSlot);
+        let nid = imports.list.get(index.0).map(|import| import.nid);
+        let Some(symbol) = nid.and_then(|nid| symbols.of_import(nid)) else {
+            return Err(relocation.refuse(RelocationProblem::NoSymbol));
+        };
+        let bound = OutputRelocation { target, kind, symbol, addend };
+        match kind {
+            RelocationKind::JumpSlot => self.jump_slots.push(bound),
+            _ => self.others.push(bound),
+        }
+        Ok(())
+    }
+
+    /// Adds the two slots through which the stubs reach the runtime library. They lie behind the whole image.
+    pub(super) fn add_runtime_slots(&mut self, symbols: &SymbolTable, layout: &Layout) {
+        let slots = layout.place(Part::Slots).start;
+        for (symbol, target) in
+            [(symbols.start, slots), (symbols.trap, ImageAddress(slots.0 + super::layout::TRAP_SLOT))]
+        {
+            self.others.push(OutputRelocation { target, kind: RelocationKind::GlobalData, symbol, addend: 0 });
+        }
+    }
+}
+
+fn wrong_symbol(relocation: &Relocation, symbol: &Symbol<'_>, expected: &'static str) -> RelinkError {
+    let found = match symbol.kind {
+        SymbolKind::ThreadLocal => "a thread-local variable",
+        _ if symbol.is_import() => "a local import",
+        _ if symbol.section >= RESERVED_SECTIONS => "a constant",
+        SymbolKind::Function => "a function",
+        SymbolKind::Object => "data",
+        SymbolKind::Untyped | SymbolKind::Other(_) => "neither function nor data",
+    };
+    relocation.refuse(RelocationProblem::SymbolKind { symbol: relocation.symbol, found, expected })
+}

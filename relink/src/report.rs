@@ -1,0 +1,140 @@
+//! What a relink did.
+
+use std::{fmt, time::Duration};
+
+use relic_core::{Nid, program::ImportKind};
+
+use crate::{
+    address::{FileOffset, ImageRange},
+    input::{Program, segments::Access},
+    plan::Plan,
+};
+
+/// What a relink did.
+#[derive(Debug, Clone)]
+pub struct RelinkReport {
+    /// What the program asks the runtime library for.
+    pub imports: Vec<ImportReport>,
+    /// How many definitions of its own the program exports under a NID; they are renamed.
+    pub exports: usize,
+    /// The output's LOAD segments, ascending.
+    pub segments: Vec<SegmentReport>,
+    /// What differs from the input in a way that a reader may want to know.
+    pub notes: Vec<Note>,
+    /// How long it took.
+    pub timings: Timings,
+}
+
+/// One import.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportReport {
+    /// The library that the program asks for it.
+    pub library: String,
+    /// Its NID.
+    pub nid: Nid,
+    /// Its name, where it is known.
+    pub name: Option<&'static str>,
+    /// What it is.
+    pub kind: ImportKind,
+    /// How many slots hold it.
+    pub sites: usize,
+}
+
+impl fmt::Display for ImportReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.kind {
+            ImportKind::Function => "function",
+            ImportKind::Object => "data",
+            ImportKind::Weak => "optional",
+        };
+        write!(f, "{} {} {} ({kind})", self.library, self.nid, self.name.unwrap_or("?"))
+    }
+}
+
+/// One LOAD segment of the output.
+#[derive(Debug, Clone, Copy)]
+pub struct SegmentReport {
+    /// Where it lies.
+    pub range: ImageRange,
+    /// Where its file bytes begin.
+    pub offset: FileOffset,
+    /// What may be done with it.
+    pub access: Access,
+    /// Whether the relinker appended it; otherwise it is the guest's.
+    pub appended: bool,
+}
+
+/// A difference worth a line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Note {
+    /// A segment that the input does not let anyone read is readable in the output.
+    MadeReadable {
+        /// The segment.
+        range: ImageRange,
+        /// What the input lets one do.
+        was: Access,
+    },
+    /// The read-only-after-relocation range could not be kept.
+    RelroDropped,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MadeReadable { range, was } => write!(f, "segment {range} ({was}) was made readable"),
+            Self::RelroDropped => f.write_str(
+                "GNU_RELRO was dropped: it does not begin on a page of a writable segment, so it would protect other data",
+            ),
+        }
+    }
+}
+
+/// How long each phase took.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Timings {
+    /// Reading and checking the input.
+    pub read: Duration,
+    /// Planning the output.
+    pub plan: Duration,
+    /// Encoding it, and writing the file.
+    pub write: Duration,
+    /// All of it.
+    pub total: Duration,
+}
+
+impl RelinkReport {
+    pub(crate) fn new(program: &Program<'_>, plan: &Plan<'_>, timings: Timings) -> Self {
+        let imports = plan.imports.list.iter().map(|import| ImportReport {
+            library: import.library.to_owned(),
+            nid: import.nid,
+            name: import.name,
+            kind: import.kind,
+            sites: import.sites.len(),
+        });
+        let guest = program.segments.loads.iter().map(|load| SegmentReport {
+            range: load.range,
+            offset: load.offset,
+            access: load.access.readable(),
+            appended: false,
+        });
+        let appended = plan.layout.appended.iter().map(|segment| SegmentReport {
+            range: segment.range,
+            offset: plan.layout.offset(segment.range.start),
+            access: segment.access,
+            appended: true,
+        });
+        let unreadable = program.segments.loads.iter().filter(|load| load.access != load.access.readable());
+        let mut notes: Vec<Note> =
+            unreadable.map(|load| Note::MadeReadable { range: load.range, was: load.access }).collect();
+        if plan.relro.dropped {
+            notes.push(Note::RelroDropped);
+        }
+        Self {
+            imports: imports.collect(),
+            exports: plan.symbols.export_count,
+            segments: guest.chain(appended).collect(),
+            notes,
+            timings,
+        }
+    }
+}
