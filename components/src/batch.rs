@@ -9,13 +9,18 @@ use bevy_ecs::prelude::*;
 use relic_core::{GuestAddress, GuestRange};
 
 use crate::{
-    queue::{Fault, PacketPosition},
+    queue::{Fault, MemoryWait, PacketPosition},
     registers::{CONTEXT_REGISTERS, SHADER_REGISTERS},
 };
 
 /// A packet type's number, given when it was added to the runtime.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct PacketTypeId(pub u16);
+
+impl PacketTypeId {
+    /// Not a packet: a barrier that a satisfied wait became.
+    pub const BARRIER: Self = Self(u16::MAX);
+}
 
 /// One row of the stream: which packet type, and which row of that type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,6 +46,8 @@ pub struct Commands {
     pub committed: usize,
     /// First row that must not be committed in this run; set by Prepare and Hazard.
     pub cut: usize,
+    /// The wait that the decoder stopped at: the queue waits for it once the rows are committed.
+    pub wait: Option<MemoryWait>,
     /// A fault takes effect when Commit reaches this row: (row index, what).
     pub fault: Option<(usize, Box<Fault>)>,
 }

@@ -18,8 +18,10 @@ pub mod shader;
 pub mod statistics;
 pub mod thread;
 pub mod video;
+pub mod work;
 
 pub use batch::{Accesses, CommandRow, Commands, Dispatches, Draws, PacketRows, PacketTypeId};
 pub use message::{CommandBuffer, EventSink, GuestEvent, Message, Submission};
 pub use queue::{CommandCursor, Fault, Queue, QueueStatus};
 pub use registers::{RegisterBank, RegisterBanks};
+pub use statistics::Counters;

@@ -26,7 +26,7 @@ impl RegisterBank {
 
     /// How many registers the bank holds.
     #[must_use]
-    pub const fn len(self) -> usize {
+    pub const fn count(self) -> usize {
         match self {
             Self::Context => CONTEXT_REGISTERS,
             Self::Shader => SHADER_REGISTERS,

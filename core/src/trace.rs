@@ -30,8 +30,12 @@ mod enabled {
             return found;
         }
         // One location a name for the life of the process: Tracy keeps pointers to it.
-        let made: &'static SpanLocation =
-            Box::leak(Box::new(tracy_client::internal::make_span_location(name, name, file.as_ptr(), line)));
+        let made: &'static SpanLocation = Box::leak(Box::new(tracy_client::internal::make_span_location(
+            name,
+            name,
+            file.as_ptr(),
+            line,
+        )));
         locations.insert(name.to_owned(), made);
         made
     }
@@ -66,8 +70,13 @@ mod enabled {
     pub fn plot(name: &'static str, value: f64) {
         static NAMES: OnceLock<Mutex<HashMap<&'static str, PlotName>>> = OnceLock::new();
         let Some(client) = Client::running() else { return };
-        let mut names = NAMES.get_or_init(Mutex::default).lock().unwrap_or_else(PoisonError::into_inner);
-        let name = *names.entry(name).or_insert_with(|| PlotName::new_leak(name.to_owned()));
+        let mut names = NAMES
+            .get_or_init(Mutex::default)
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let name = *names
+            .entry(name)
+            .or_insert_with(|| PlotName::new_leak(name.to_owned()));
         client.plot(name, value);
     }
 }

@@ -4,10 +4,14 @@
 
 pub mod artifact;
 pub mod binary;
+mod cfg;
 mod decode;
+mod ir;
+mod passes;
 pub mod plan;
 pub mod refusal;
 pub mod specialization;
+mod translate;
 
 pub use artifact::{Artifact, Binding, BindingKind, FlatBlock, Interface};
 pub use binary::{Dialect, Features, Profile, ShaderBinary, Stage, StageRegisters};

@@ -65,7 +65,9 @@ pub enum RelinkError {
     )]
     Module,
     /// Something lies beyond the end of the file.
-    #[error("{what} at file offset {offset}, {size:#x} bytes, reaches beyond the file's {file_size:#x} bytes")]
+    #[error(
+        "{what} at file offset {offset}, {size:#x} bytes, reaches beyond the file's {file_size:#x} bytes"
+    )]
     Truncated {
         /// What.
         what: &'static str,
@@ -77,7 +79,9 @@ pub enum RelinkError {
         file_size: u64,
     },
     /// Something's address is in no loaded segment's file contents.
-    #[error("{what} at address {address}, {size:#x} bytes, is not within the file contents of one LOAD segment")]
+    #[error(
+        "{what} at address {address}, {size:#x} bytes, is not within the file contents of one LOAD segment"
+    )]
     Unmapped {
         /// What.
         what: &'static str,
@@ -203,7 +207,9 @@ pub enum RelinkError {
         count: usize,
     },
     /// A writer produced another number of bytes than the plan gave it. This is a bug of the relinker.
-    #[error("bug in the relinker: {part} was planned as {planned:#x} bytes and written as {written:#x}; please report it")]
+    #[error(
+        "bug in the relinker: {part} was planned as {planned:#x} bytes and written as {written:#x}; please report it"
+    )]
     Unbalanced {
         /// Name of the part.
         part: &'static str,
@@ -253,7 +259,9 @@ pub enum SegmentProblem {
         alignment: u64,
     },
     /// Offset and address differ modulo the page.
-    #[error("file offset {offset} and address {address} differ modulo the page size 0x1000, so it can't be mapped")]
+    #[error(
+        "file offset {offset} and address {address} differ modulo the page size 0x1000, so it can't be mapped"
+    )]
     Incongruent {
         /// Its offset.
         offset: FileOffset,
@@ -261,7 +269,9 @@ pub enum SegmentProblem {
         address: ImageAddress,
     },
     /// LOADs overlap or are not ascending.
-    #[error("it begins at {address}, on or below the last page of the LOAD segment before it, which ends at {previous}")]
+    #[error(
+        "it begins at {address}, on or below the last page of the LOAD segment before it, which ends at {previous}"
+    )]
     Overlap {
         /// Its address.
         address: ImageAddress,
@@ -326,7 +336,9 @@ pub enum SymbolProblem {
         binding: u8,
     },
     /// A TLS import.
-    #[error("a thread-local variable is imported; the OS loader can bind one only to a library of the same TLS layout")]
+    #[error(
+        "a thread-local variable is imported; the OS loader can bind one only to a library of the same TLS layout"
+    )]
     ThreadLocalImport,
     /// A kind that can't be imported.
     #[error("type {kind} can't be imported: only functions, data and untyped symbols can")]
@@ -355,7 +367,9 @@ pub enum SymbolProblem {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelocationProblem {
     /// Type outside the list.
-    #[error("this type can't stand in a PS5 program's tables; known are NONE, 64, GLOB_DAT, JUMP_SLOT, RELATIVE, DTPMOD64, DTPOFF64 and TPOFF64")]
+    #[error(
+        "this type can't stand in a PS5 program's tables; known are NONE, 64, GLOB_DAT, JUMP_SLOT, RELATIVE, DTPMOD64, DTPOFF64 and TPOFF64"
+    )]
     Kind,
     /// Symbol index too large.
     #[error("symbol {symbol} is beyond the {count} symbols")]
@@ -402,6 +416,13 @@ pub enum RelocationProblem {
 }
 
 /// A closure that turns an OS error into a [`RelinkError::Io`].
-pub(crate) fn io_error<'a>(doing: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> RelinkError + 'a {
-    move |source| RelinkError::Io { doing, path: path.to_owned(), source }
+pub(crate) fn io_error<'a>(
+    doing: &'static str,
+    path: &'a Path,
+) -> impl FnOnce(io::Error) -> RelinkError + 'a {
+    move |source| RelinkError::Io {
+        doing,
+        path: path.to_owned(),
+        source,
+    }
 }

@@ -59,7 +59,10 @@ pub fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkError> {
     let start = Instant::now();
     let file = fs::File::open(&options.input).map_err(io_error("opening the input", &options.input))?;
     refuse_same_file(options, &file)?;
-    let size = file.metadata().map_err(io_error("measuring the input", &options.input))?.len();
+    let size = file
+        .metadata()
+        .map_err(io_error("measuring the input", &options.input))?
+        .len();
     // An empty file can't be mapped; it fails as "not an ELF file" like any other wrong content.
     let mapping = if size == 0 {
         None
@@ -96,17 +99,28 @@ pub fn relink_image(bytes: &[u8]) -> Result<(output::Image<'_>, RelinkReport), R
 
     let start = Instant::now();
     let image = output::Image::build(&program, &plan)?;
-    let timings = Timings { read, plan: planned, write: start.elapsed(), total: read + planned + start.elapsed() };
+    let timings = Timings {
+        read,
+        plan: planned,
+        write: start.elapsed(),
+        total: read + planned + start.elapsed(),
+    };
     Ok((image, RelinkReport::new(&program, &plan, timings)))
 }
 
 /// Refuses an output path that names the input file itself: its owner would lose it.
 fn refuse_same_file(options: &RelinkOptions, input: &fs::File) -> Result<(), RelinkError> {
     use std::os::unix::fs::MetadataExt as _;
-    let Ok(output) = fs::metadata(&options.output) else { return Ok(()) };
-    let input = input.metadata().map_err(io_error("measuring the input", &options.input))?;
+    let Ok(output) = fs::metadata(&options.output) else {
+        return Ok(());
+    };
+    let input = input
+        .metadata()
+        .map_err(io_error("measuring the input", &options.input))?;
     if (input.dev(), input.ino()) == (output.dev(), output.ino()) {
-        return Err(RelinkError::OutputIsInput { path: options.output.clone() });
+        return Err(RelinkError::OutputIsInput {
+            path: options.output.clone(),
+        });
     }
     Ok(())
 }

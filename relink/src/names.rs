@@ -34,7 +34,9 @@ mod tests {
 
     #[test]
     fn no_line_is_lost_to_a_duplicate_or_a_blank() {
-        let lines = include_str!("../data/names.txt").lines().filter(|line| !line.starts_with('#'));
+        let lines = include_str!("../data/names.txt")
+            .lines()
+            .filter(|line| !line.starts_with('#'));
         for line in lines.clone() {
             assert_eq!(line.trim(), line);
             assert!(!line.is_empty());

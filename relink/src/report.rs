@@ -47,7 +47,13 @@ impl fmt::Display for ImportReport {
             ImportKind::Object => "data",
             ImportKind::Weak => "optional",
         };
-        write!(f, "{} {} {} ({kind})", self.library, self.nid, self.name.unwrap_or("?"))
+        write!(
+            f,
+            "{} {} {} ({kind})",
+            self.library,
+            self.nid,
+            self.name.unwrap_or("?")
+        )
     }
 }
 
@@ -123,9 +129,17 @@ impl RelinkReport {
             access: segment.access,
             appended: true,
         });
-        let unreadable = program.segments.loads.iter().filter(|load| load.access != load.access.readable());
-        let mut notes: Vec<Note> =
-            unreadable.map(|load| Note::MadeReadable { range: load.range, was: load.access }).collect();
+        let unreadable = program
+            .segments
+            .loads
+            .iter()
+            .filter(|load| load.access != load.access.readable());
+        let mut notes: Vec<Note> = unreadable
+            .map(|load| Note::MadeReadable {
+                range: load.range,
+                was: load.access,
+            })
+            .collect();
         if plan.relro.dropped {
             notes.push(Note::RelroDropped);
         }

@@ -52,7 +52,10 @@ impl DriverError {
         match result {
             vk::Result::ERROR_DEVICE_LOST => Self::DeviceLost { action },
             vk::Result::ERROR_OUT_OF_DEVICE_MEMORY => Self::OutOfMemory { action, device: true },
-            vk::Result::ERROR_OUT_OF_HOST_MEMORY => Self::OutOfMemory { action, device: false },
+            vk::Result::ERROR_OUT_OF_HOST_MEMORY => Self::OutOfMemory {
+                action,
+                device: false,
+            },
             result => Self::Refused { action, result },
         }
     }
@@ -71,7 +74,13 @@ pub struct DeviceLacks {
 
 impl fmt::Display for DeviceLacks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\n  {} ({}) lacks: {}", self.name, self.driver, self.lacks.join(", "))
+        write!(
+            f,
+            "\n  {} ({}) lacks: {}",
+            self.name,
+            self.driver,
+            self.lacks.join(", ")
+        )
     }
 }
 
@@ -177,9 +186,9 @@ pub enum ImportError {
         /// `minImportedHostPointerAlignment` in bytes.
         alignment: u64,
     },
-    /// No memory type takes both this memory and a buffer.
+    /// No coherent memory type takes both this memory and a buffer.
     #[error(
-        "no memory type of the device takes the window at {address:#x} (host memory: types {host_types:#x}, buffer: \
+        "no coherent memory type of the device takes the window at {address:#x} (host memory: types {host_types:#x}, buffer: \
          types {buffer_types:#x}): copy it instead"
     )]
     NoMemoryType {
@@ -191,7 +200,9 @@ pub enum ImportError {
         buffer_types: u32,
     },
     /// The driver's buffer needs more bytes than the window has.
-    #[error("a buffer over the window needs {needed:#x} bytes and the window has {size:#x}: import a larger one")]
+    #[error(
+        "a buffer over the window needs {needed:#x} bytes and the window has {size:#x}: import a larger one"
+    )]
     TooSmall {
         /// Bytes the buffer requires.
         needed: u64,
@@ -222,7 +233,9 @@ pub enum StreamError {
         oldest: TimelineValue,
     },
     /// One allocation above the bound.
-    #[error("{size:#x} bytes were asked of a stream that is bounded to {limit:#x}: raise its limit, or split the data")]
+    #[error(
+        "{size:#x} bytes were asked of a stream that is bounded to {limit:#x}: raise its limit, or split the data"
+    )]
     TooLarge {
         /// Bytes asked for.
         size: u64,
@@ -343,7 +356,9 @@ pub enum RecordError {
         command: &'static str,
     },
     /// An image was bound in a state it can't be read in.
-    #[error("binding {binding}: the image \"{image}\" is in use as {found}, and must be moved to {wanted} first")]
+    #[error(
+        "binding {binding}: the image \"{image}\" is in use as {found}, and must be moved to {wanted} first"
+    )]
     ImageUse {
         /// Descriptor binding.
         binding: u32,
@@ -375,6 +390,12 @@ pub enum RecordError {
         /// `maxPushDescriptors`.
         push_limit: u32,
     },
+    /// Recording stands still.
+    #[error("{command} was not recorded, because an earlier command failed and its error was not taken")]
+    Blocked {
+        /// The command.
+        command: &'static str,
+    },
     /// A view, staging block or readback could not be made.
     #[error(transparent)]
     Image(#[from] ImageError),
@@ -404,7 +425,9 @@ pub enum SubmitError {
 #[derive(Debug, Error)]
 pub enum WaitError {
     /// The time ran out.
-    #[error("timeline value {value} was not reached within {milliseconds} ms; the GPU has completed {completed}")]
+    #[error(
+        "timeline value {value} was not reached within {milliseconds} ms; the GPU has completed {completed}"
+    )]
     TimedOut {
         /// Value waited for.
         value: TimelineValue,

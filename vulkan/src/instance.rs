@@ -43,11 +43,10 @@ unsafe extern "system" fn collect_message(
     // SAFETY: the loader passes valid callback data, and `user` is the sink that the instance keeps boxed for as
     // long as the messenger exists.
     let (data, sink) = unsafe { (&*data, &*user.cast::<MessageSink>()) };
-    // SAFETY: a message is null or a string that lives during the call.
     let text = if data.p_message.is_null() {
         "(no text)".into()
     } else {
-        // SAFETY: as above.
+        // SAFETY: a message that is not null is a string that lives during the call.
         unsafe { CStr::from_ptr(data.p_message) }.to_string_lossy()
     };
     if kind.contains(vk::DebugUtilsMessageTypeFlagsEXT::VALIDATION) {
@@ -80,21 +79,28 @@ impl Instance {
     /// Opens the loader and makes an instance of Vulkan 1.3.
     pub(crate) fn open(validation: Validation) -> Result<Self, DeviceError> {
         // SAFETY: loading the system's Vulkan loader runs its initialisers, which are sound to run at any time.
-        let entry =
-            unsafe { ash::Entry::load() }.map_err(|error| DeviceError::NoLoader { reason: error.to_string() })?;
+        let entry = unsafe { ash::Entry::load() }.map_err(|error| DeviceError::NoLoader {
+            reason: error.to_string(),
+        })?;
         // SAFETY: the entry points are loaded; this holds for the other calls on `entry` below too.
         let version =
             unsafe { entry.try_enumerate_instance_version() }.during("asking the loader's version")?;
         let version = version.unwrap_or(vk::API_VERSION_1_0);
         if version < vk::API_VERSION_1_3 {
             let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
-            return Err(DeviceError::LoaderTooOld { found: format!("{major}.{minor}") });
+            return Err(DeviceError::LoaderTooOld {
+                found: format!("{major}.{minor}"),
+            });
         }
         let mut layers = Vec::new();
         if validation == Validation::On {
             // SAFETY: as above.
-            let found = unsafe { entry.enumerate_instance_layer_properties() }.during("listing Vulkan layers")?;
-            if !found.iter().any(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER)) {
+            let found =
+                unsafe { entry.enumerate_instance_layer_properties() }.during("listing Vulkan layers")?;
+            if !found
+                .iter()
+                .any(|layer| layer.layer_name_as_c_str() == Ok(VALIDATION_LAYER))
+            {
                 return Err(DeviceError::NoValidationLayer);
             }
             layers.push(VALIDATION_LAYER.as_ptr());
@@ -103,7 +109,9 @@ impl Instance {
             // SAFETY: as above.
             let found = unsafe { entry.enumerate_instance_extension_properties(layer) }
                 .during("listing instance extensions")?;
-            Ok(found.iter().any(|e| e.extension_name_as_c_str() == Ok(ext::debug_utils::NAME)))
+            Ok(found
+                .iter()
+                .any(|e| e.extension_name_as_c_str() == Ok(ext::debug_utils::NAME)))
         };
         let debug_utils =
             has_extension(None)? || (validation == Validation::On && has_extension(Some(VALIDATION_LAYER))?);
@@ -129,16 +137,25 @@ impl Instance {
         // SAFETY: all pointers in `info` live until the call returns; the sink outlives the instance.
         let raw = match unsafe { entry.create_instance(&info, None) } {
             Err(vk::Result::ERROR_INCOMPATIBLE_DRIVER) => {
-                return Err(DeviceError::NoDriver { reason: "no driver speaks this version of Vulkan".into() });
+                return Err(DeviceError::NoDriver {
+                    reason: "no driver speaks this version of Vulkan".into(),
+                });
             }
             result => result.during("creating the Vulkan instance")?,
         };
-        let mut instance = Self { _entry: entry, raw, debug_utils, messenger: None, sink };
+        let mut instance = Self {
+            _entry: entry,
+            raw,
+            debug_utils,
+            messenger: None,
+            sink,
+        };
         if watch {
             let loader = ext::debug_utils::Instance::new(&instance._entry, &instance.raw);
             // SAFETY: the sink is boxed and dropped after the messenger is destroyed.
-            let messenger = unsafe { loader.create_debug_utils_messenger(&messenger_info(&instance.sink), None) }
-                .during("creating the validation messenger")?;
+            let messenger =
+                unsafe { loader.create_debug_utils_messenger(&messenger_info(&instance.sink), None) }
+                    .during("creating the validation messenger")?;
             instance.messenger = Some((loader, messenger));
         }
         Ok(instance)

@@ -35,8 +35,8 @@ pub use device::{
     Device, DeviceOptions, DeviceReport, EnabledFeatures, Feature, Limits, Need, RetireCounts, Validation,
 };
 pub use error::{
-    DeviceError, DeviceLacks, DriverError, ImageError, ImportError, MemoryError, PipelineError, ReadbackError,
-    RecordError, StreamError, SubmitError, WaitError,
+    DeviceError, DeviceLacks, DriverError, ImageError, ImportError, MemoryError, PipelineError,
+    ReadbackError, RecordError, StreamError, SubmitError, WaitError,
 };
 pub use image::format::{FormatBlock, format_aspects, format_block};
 pub use image::sampler::{BorderColour, Sampler, SamplerDescription};
@@ -61,6 +61,6 @@ pub use recorder::descriptors::{Descriptor, DescriptorWrite};
 pub use recorder::dynamic_state::{DepthBias, DepthState, StencilFace, StencilState, Viewport};
 pub use recorder::query::TimestampPool;
 pub use recorder::rendering::{Attachment, AttachmentUse, ClearValue, LoadOp, RenderingInfo, Resolve};
-pub use recorder::transfer::{BufferCopy, BufferImageCopy};
+pub use recorder::transfer::BufferImageCopy;
 pub use recorder::upload::UploadRegion;
 pub use timeline::TimelineValue;

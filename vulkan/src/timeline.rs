@@ -36,10 +36,16 @@ impl Device {
             .semaphore(self.inner.timeline)
             .value(value.0)
             .stage_mask(vk::PipelineStageFlags2::ALL_COMMANDS)];
-        let submit = [vk::SubmitInfo2::default().command_buffer_infos(&commands).signal_semaphore_infos(&signal)];
+        let submit = [vk::SubmitInfo2::default()
+            .command_buffer_infos(&commands)
+            .signal_semaphore_infos(&signal)];
         // SAFETY: the command buffer ended recording and is not pending; the queue is used under `submitted` only.
-        let result = unsafe { self.inner.raw.queue_submit2(self.inner.queue, &submit, vk::Fence::null()) }
-            .during("submitting commands");
+        let result = unsafe {
+            self.inner
+                .raw
+                .queue_submit2(self.inner.queue, &submit, vk::Fence::null())
+        }
+        .during("submitting commands");
         match result {
             Ok(()) => {
                 *last = value;
@@ -82,14 +88,18 @@ impl Device {
     pub fn wait(&self, value: TimelineValue, timeout: Duration) -> Result<(), WaitError> {
         let semaphores = [self.inner.timeline];
         let values = [value.0];
-        let info = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
+        let info = vk::SemaphoreWaitInfo::default()
+            .semaphores(&semaphores)
+            .values(&values);
         let nanoseconds = u64::try_from(timeout.as_nanos()).unwrap_or(u64::MAX);
         // SAFETY: the semaphore lives as long as the device.
         match unsafe { self.inner.raw.wait_semaphores(&info, nanoseconds) } {
             Ok(()) => Ok(()),
-            Err(vk::Result::TIMEOUT) => {
-                Err(WaitError::TimedOut { value, completed: self.completed()?, milliseconds: timeout.as_millis() })
-            }
+            Err(vk::Result::TIMEOUT) => Err(WaitError::TimedOut {
+                value,
+                completed: self.completed()?,
+                milliseconds: timeout.as_millis(),
+            }),
             Err(result) => Err(DriverError::new("waiting for the timeline", result).into()),
         }
     }

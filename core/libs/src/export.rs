@@ -43,7 +43,11 @@ mod tests {
     #[test]
     fn nids_are_the_hashes_of_their_names() {
         let exports = sorted();
-        assert!(exports.len() > 100, "only {} exports were collected", exports.len());
+        assert!(
+            exports.len() > 100,
+            "only {} exports were collected",
+            exports.len()
+        );
         for export in exports {
             assert!(export.nid.parse::<Nid>().is_ok(), "{export:?}");
             if !export.name.is_empty() {

@@ -8,9 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use relic_components::{
-    message::{EventSink, GuestEvent, Message},
-};
+use relic_components::message::{EventSink, GuestEvent, Message};
 use relic_core::Inbox;
 
 use crate::{log, process};

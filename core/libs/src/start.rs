@@ -33,7 +33,9 @@ enum StartError {
         "the program's tables begin with {found:?}, this runtime library expects {PROGRAM_MAGIC:?}: relink the program with the `relic` that this library came with"
     )]
     Magic { found: [u8; 8] },
-    #[error("import {index} has the unknown kind {kind}: relink the program with the `relic` that this library came with")]
+    #[error(
+        "import {index} has the unknown kind {kind}: relink the program with the `relic` that this library came with"
+    )]
     Kind { index: usize, kind: u8 },
     #[error(
         "the program needs {count} data objects that nobody provides:{list}\nit can't start without them; `relic info` shows what is there"
@@ -53,10 +55,7 @@ enum StartError {
 /// # Safety
 /// Called by the entry stub of a relinked program, once, on the initial thread, with its own tables.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "sysv64" fn relic_start(
-    initial_stack: *mut usize,
-    info: *const ProgramInfo,
-) -> ! {
+pub(crate) unsafe extern "sysv64" fn relic_start(initial_stack: *mut usize, info: *const ProgramInfo) -> ! {
     // SAFETY: forwarded contract.
     match unsafe { prepare(initial_stack, info) } {
         Ok(entry) => thread::run_main(entry, initial_stack),
@@ -117,14 +116,18 @@ fn register_image(base: GuestAddress, name: &str) -> Result<(), StartError> {
     for (range, writable) in search.1 {
         found = true;
         // SAFETY: the loader mapped these pages and nothing unmaps them while the process lives.
-        if let Err(overlap) = unsafe {
-            process::memory().map(range, host(range.start().0), writable, &format!("{name} image"))
-        } {
+        if let Err(overlap) =
+            unsafe { process::memory().map(range, host(range.start().0), writable, &format!("{name} image")) }
+        {
             // Two segments in one page: the page is there already.
             crate::log::note(format_args!("image segment skipped: {overlap}"));
         }
     }
-    if found { Ok(()) } else { Err(StartError::NoImage { base }) }
+    if found {
+        Ok(())
+    } else {
+        Err(StartError::NoImage { base })
+    }
 }
 
 unsafe extern "C" fn collect_segments(
@@ -169,9 +172,7 @@ pub(crate) fn import(index: usize) -> Option<Import> {
 
 fn records(program: &'static ProgramInfo) -> &'static [ImportRecord] {
     // SAFETY: the tables hold `import_count` records there (contract of the relinker), read only.
-    unsafe {
-        std::slice::from_raw_parts(host(at(program, program.imports)), program.import_count as usize)
-    }
+    unsafe { std::slice::from_raw_parts(host(at(program, program.imports)), program.import_count as usize) }
 }
 
 fn sites(program: &'static ProgramInfo) -> &'static [ImportSite] {
@@ -226,7 +227,10 @@ fn bind_imports(program: &'static ProgramInfo, image_base: GuestAddress) -> Resu
     }
     list_missing(program, &functions);
     if !data.is_empty() {
-        let mut lines: Vec<String> = data.iter().map(|record| line(&describe(program, record))).collect();
+        let mut lines: Vec<String> = data
+            .iter()
+            .map(|record| line(&describe(program, record)))
+            .collect();
         lines.sort();
         return Err(StartError::MissingData {
             count: lines.len(),
@@ -336,8 +340,7 @@ pub(crate) unsafe extern "sysv64" fn enter_guest(
     stack: *mut usize,
     exit_callback: extern "sysv64" fn(),
 ) -> i32 {
-    // The guest's start-up code may look at the block at rsp + 8; ours continues on its own part of the stack, which
-    // lies below the block, so a copy is what it gets: the head (argc, argv) is what it reads through rdi.
+    // Start-up code finds the block through rdi, or some of it at rsp + 8: argc, argv[0], null.
     naked_asm!(
         "push rbp",
         "mov rbp, rsp",
@@ -346,6 +349,13 @@ pub(crate) unsafe extern "sysv64" fn enter_guest(
         "mov rdi, rsi",
         "mov rsi, rdx",
         "xor edx, edx",
+        "sub rsp, 32",
+        "mov rcx, [rdi]",
+        "mov [rsp], rcx",
+        "mov rcx, [rdi + 8]",
+        "mov [rsp + 8], rcx",
+        "mov [rsp + 16], rdx",
+        "mov [rsp + 24], rdx",
         "call rax",
         "mov rsp, rbp",
         "pop rbp",

@@ -35,7 +35,10 @@ extern "sysv64" fn trapped(index: u64, caller: u64) -> ! {
                 import.library, import.nid
             )
         }
-        None => write!(what, "call to import {index}, which the program's table does not have"),
+        None => write!(
+            what,
+            "call to import {index}, which the program's table does not have"
+        ),
     };
     report::end_with(
         report::EXIT_UNIMPLEMENTED,

@@ -6,7 +6,7 @@ use syn::{Error, ItemFn, ItemStatic, spanned::Spanned};
 
 use crate::{arguments::Arguments, nid};
 
-/// A guest function: the function itself under its NID, a jump under every further name, and the records.
+/// A guest function under its NID, or under several, and the records.
 pub(crate) fn function(arguments: &Arguments, item: &ItemFn) -> syn::Result<TokenStream> {
     let signature = &item.sig;
     match signature.abi.as_ref().and_then(|abi| abi.name.as_ref()) {
@@ -25,7 +25,10 @@ pub(crate) fn function(arguments: &Arguments, item: &ItemFn) -> syn::Result<Toke
         }
     }
     if let Some(word) = &signature.asyncness {
-        return Err(Error::new(word.span(), "the guest can't await: a guest function is not async"));
+        return Err(Error::new(
+            word.span(),
+            "the guest can't await: a guest function is not async",
+        ));
     }
     if !signature.generics.params.is_empty() {
         return Err(Error::new(
@@ -36,29 +39,96 @@ pub(crate) fn function(arguments: &Arguments, item: &ItemFn) -> syn::Result<Toke
     let rust_name = signature.ident.to_string();
     let first = Name::first(arguments, &rust_name);
     let names: Vec<Name> = std::iter::once(Ok(first))
-        .chain(arguments.also.iter().map(|name| Name::of(&name.value()).map_err(|reason| Error::new(name.span(), reason))))
+        .chain(
+            arguments
+                .also
+                .iter()
+                .map(|name| Name::of(&name.value()).map_err(|reason| Error::new(name.span(), reason))),
+        )
         .collect::<syn::Result<_>>()?;
     let function = &signature.ident;
+    let records = records(arguments, &names, &rust_name);
     let nid = &names[0].nid;
-    let jumps = names[1..].iter().enumerate().map(|(i, name)| {
+    if is_naked(item) {
+        check_naked(item, &names)?;
+    }
+    // A symbol has one name: every further one is a function that passes its arguments on.
+    let parameters = parameters(item)?;
+    let (inputs, output) = (&signature.inputs, &signature.output);
+    let aliases = names[1..].iter().enumerate().map(|(i, name)| {
         let alias = format_ident!("__{}_as_{}", function, i);
         let nid = &name.nid;
+        let (unsafety, call) = if signature.unsafety.is_some() {
+            (
+                quote!(unsafe),
+                quote! {
+                    // SAFETY: the same contract.
+                    unsafe { #function(#(#parameters),*) }
+                },
+            )
+        } else {
+            (quote!(), quote!(#function(#(#parameters),*)))
+        };
         quote! {
             #[doc(hidden)]
-            #[unsafe(naked)]
             #[unsafe(export_name = #nid)]
-            extern "sysv64" fn #alias() {
-                ::core::arch::naked_asm!("jmp {function}", function = sym #function)
+            #unsafety extern "sysv64" fn #alias(#inputs) #output {
+                #call
             }
         }
     });
-    let records = records(arguments, &names, &rust_name);
     Ok(quote! {
         #[unsafe(export_name = #nid)]
         #item
-        #(#jumps)*
+        #(#aliases)*
         #records
     })
+}
+
+/// The parameters' names.
+fn parameters(item: &ItemFn) -> syn::Result<Vec<&syn::Ident>> {
+    let name = |input| match input {
+        &syn::FnArg::Typed(syn::PatType { ref pat, .. }) => match &**pat {
+            syn::Pat::Ident(pattern) => Ok(&pattern.ident),
+            other => Err(Error::new(
+                other.span(),
+                "give this parameter of a guest function a plain name",
+            )),
+        },
+        syn::FnArg::Receiver(receiver) => Err(Error::new(
+            receiver.span(),
+            "a guest function is free-standing: it has no `self`",
+        )),
+    };
+    item.sig.inputs.iter().map(name).collect()
+}
+
+fn is_naked(item: &ItemFn) -> bool {
+    item.attrs.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::Path(path) => path.is_ident("naked"),
+        syn::Meta::List(list) => list.path.is_ident("unsafe") && list.tokens.to_string() == "naked",
+        syn::Meta::NameValue(_) => false,
+    })
+}
+
+/// The compiler spells a naked function's symbol in assembly without quotes.
+fn check_naked(item: &ItemFn, names: &[Name]) -> syn::Result<()> {
+    let [only] = names else {
+        return Err(Error::new(
+            item.sig.ident.span(),
+            "a naked function has one name: another one would need a frame to pass the arguments on",
+        ));
+    };
+    if only.nid.starts_with(|first: char| first.is_ascii_digit()) || only.nid.contains(['+', '-']) {
+        return Err(Error::new(
+            item.sig.ident.span(),
+            format!(
+                "the NID {} is not a symbol that unquoted assembly can spell: write this function without `naked`",
+                only.nid
+            ),
+        ));
+    }
+    Ok(())
 }
 
 /// A guest datum: the static under its NID, and the record.

@@ -13,7 +13,10 @@ mod reader;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -126,6 +129,7 @@ pub struct GuestMemory {
     table: ArcSwap<RegionTable>,
     /// Serialises editors. Readers never take it.
     editors: Mutex<()>,
+    unmaps: AtomicU64,
 }
 
 impl Default for GuestMemory {
@@ -147,6 +151,7 @@ impl GuestMemory {
         Self {
             table: ArcSwap::from_pointee(RegionTable::default()),
             editors: Mutex::new(()),
+            unmaps: AtomicU64::new(0),
         }
     }
 
@@ -202,7 +207,17 @@ impl GuestMemory {
     /// Takes `range` out of the table, splitting regions that it cuts, and waits until nobody reads by an older
     /// table. Returns how many bytes were mapped in it. Parts that were not mapped are left alone.
     pub fn unmap(&self, range: GuestRange) -> u64 {
-        self.edit(range, |_| None)
+        let touched = self.edit(range, |_| None);
+        if touched > 0 {
+            self.unmaps.fetch_add(1, Ordering::Release);
+        }
+        touched
+    }
+
+    /// How often something was unmapped: whoever keeps host addresses beyond a reader (imports) compares this.
+    #[must_use]
+    pub fn unmap_count(&self) -> u64 {
+        self.unmaps.load(Ordering::Acquire)
     }
 
     /// Changes whether `range` may be written, splitting regions that it cuts. Returns how many bytes it found.
@@ -271,7 +286,7 @@ fn wait_for_readers(old: Arc<RegionTable>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::AtomicBool;
 
     fn words(count: usize) -> Box<[u32]> {
         (0..count as u32).collect()

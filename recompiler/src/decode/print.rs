@@ -163,8 +163,12 @@ impl Instruction {
             }
             Form::Long => {
                 if modifiers.op_sel != 0 {
-                    let mut list: Vec<_> = (0..sources).map(|i| (modifiers.op_sel >> i & 1).to_string()).collect();
-                    list.push((modifiers.op_sel >> 3).to_string());
+                    let permutes = self.row.name.starts_with("V_PERMLANE");
+                    let shown = if permutes { 2 } else { sources };
+                    let mut list: Vec<_> = (0..shown).map(|i| (modifiers.op_sel >> i & 1).to_string()).collect();
+                    if !permutes {
+                        list.push((modifiers.op_sel >> 3).to_string());
+                    }
                     write!(tail, " op_sel:[{}]", list.join(","))?;
                 }
                 self.output(tail);

@@ -45,7 +45,12 @@ impl<'a> FileBytes<'a> {
     ///
     /// [`RelinkError::Truncated`] naming `what`.
     pub fn range(self, what: &'static str, offset: FileOffset, size: u64) -> Result<&'a [u8], RelinkError> {
-        self.get(offset, size).ok_or(RelinkError::Truncated { what, offset, size, file_size: self.size() })
+        self.get(offset, size).ok_or(RelinkError::Truncated {
+            what,
+            offset,
+            size,
+            file_size: self.size(),
+        })
     }
 }
 
@@ -60,7 +65,11 @@ pub fn records<'a, const SIZE: usize>(
 ) -> Result<&'a [[u8; SIZE]], RelinkError> {
     match bytes.as_chunks() {
         (records, []) => Ok(records),
-        _ => Err(RelinkError::TableSize { table, size: bytes.len() as u64, record: SIZE as u64 }),
+        _ => Err(RelinkError::TableSize {
+            table,
+            size: bytes.len() as u64,
+            record: SIZE as u64,
+        }),
     }
 }
 
@@ -81,7 +90,10 @@ mod tests {
         assert_eq!(file.get(FileOffset(1), 3), Some(&[2, 3, 4][..]));
         assert_eq!(file.get(FileOffset(4), 0), Some(&[][..]));
         for (offset, size) in [(1, 4), (5, 0), (u64::MAX, 1), (2, u64::MAX)] {
-            assert!(file.range("test", FileOffset(offset), size).is_err(), "{offset} {size}");
+            assert!(
+                file.range("test", FileOffset(offset), size).is_err(),
+                "{offset} {size}"
+            );
         }
     }
 

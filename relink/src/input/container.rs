@@ -16,17 +16,30 @@ pub(super) fn refuse_other_files(file: FileBytes<'_>) -> Result<(), RelinkError>
     let magic = file.all().first_chunk::<4>();
     match magic {
         Some(b"\x7fELF") => Ok(()),
-        Some(magic) if SELF_MAGICS.contains(magic) => {
-            Err(RelinkError::SelfContainer { details: self_details(file) })
-        }
-        Some(b"\x7fCNT") => Err(RelinkError::Package { magic: "CNT, a PS4 package" }),
-        Some(b"\x7fFIH") => Err(RelinkError::Package { magic: "FIH, a PS5 package" }),
+        Some(magic) if SELF_MAGICS.contains(magic) => Err(RelinkError::SelfContainer {
+            details: self_details(file),
+        }),
+        Some(b"\x7fCNT") => Err(RelinkError::Package {
+            magic: "CNT, a PS4 package",
+        }),
+        Some(b"\x7fFIH") => Err(RelinkError::Package {
+            magic: "FIH, a PS5 package",
+        }),
         _ => Err(RelinkError::NotElf {
             found: match file.all() {
                 [] => "nothing".to_owned(),
-                bytes => bytes.iter().take(4).map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" "),
+                bytes => bytes
+                    .iter()
+                    .take(4)
+                    .map(|byte| format!("{byte:02x}"))
+                    .collect::<Vec<_>>()
+                    .join(" "),
             },
-            hint: if file.all().is_empty() { " (the file is empty)" } else { "; it may still be encrypted" },
+            hint: if file.all().is_empty() {
+                " (the file is empty)"
+            } else {
+                "; it may still be encrypted"
+            },
         }),
     }
 }
@@ -38,7 +51,10 @@ fn self_details(file: FileBytes<'_>) -> String {
         .and_then(|bytes| bytes.first_chunk())
         .map_or(0, |bytes| u16::from_le_bytes(*bytes));
     let flags: Vec<u64> = (1..=u64::from(count))
-        .map_while(|index| file.get(FileOffset(SELF_RECORD * index), SELF_RECORD)?.first_chunk::<0x20>())
+        .map_while(|index| {
+            file.get(FileOffset(SELF_RECORD * index), SELF_RECORD)?
+                .first_chunk::<0x20>()
+        })
         .map(|record| u64::from_le_bytes(field::<0, 8, 0x20>(record)))
         .collect();
     let count_with = |bit| flags.iter().filter(|&&flags| flags & bit != 0).count();

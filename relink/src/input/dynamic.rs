@@ -58,7 +58,8 @@ enum Key {
 }
 
 const NOT_SUPPORTED_REL: &str = "relocations without addends are not used by PS5 programs and not supported";
-const NOBODY_CALLS: &str = "0: nobody would call the functions of a program's own list; its start-up code runs .ctors";
+const NOBODY_CALLS: &str =
+    "0: nobody would call the functions of a program's own list; its start-up code runs .ctors";
 
 /// The table of tags.
 const TAGS: &[(u64, &str, Role)] = &[
@@ -77,14 +78,22 @@ const TAGS: &[(u64, &str, Role)] = &[
     (12, "INIT", Role::Ignored),
     (13, "FINI", Role::Ignored),
     (14, "SONAME", Role::Ignored),
-    (15, "RPATH", Role::Refused("a console program has no library search path")),
+    (
+        15,
+        "RPATH",
+        Role::Refused("a console program has no library search path"),
+    ),
     (16, "SYMBOLIC", Role::Refused("symbolic binding is not supported")),
     (17, "REL", Role::Refused(NOT_SUPPORTED_REL)),
     (18, "RELSZ", Role::Refused(NOT_SUPPORTED_REL)),
     (19, "RELENT", Role::Refused(NOT_SUPPORTED_REL)),
     (20, "PLTREL", Role::Fixed(7, "7 (RELA)")),
     (21, "DEBUG", Role::Ignored),
-    (22, "TEXTREL", Role::Refused("relocations in code are not supported: PS5 programs have none")),
+    (
+        22,
+        "TEXTREL",
+        Role::Refused("relocations in code are not supported: PS5 programs have none"),
+    ),
     (24, "BIND_NOW", Role::Ignored),
     // Addresses of lists; the sizes decide.
     (25, "INIT_ARRAY", Role::Ignored),
@@ -94,9 +103,21 @@ const TAGS: &[(u64, &str, Role)] = &[
     (30, "FLAGS", Role::Value(Key::Flags)),
     (32, "PREINIT_ARRAY", Role::Ignored),
     (33, "PREINIT_ARRAYSZ", Role::Empty(NOBODY_CALLS)),
-    (35, "RELRSZ", Role::Refused("packed relative relocations are not supported: PS5 programs have none")),
-    (36, "RELR", Role::Refused("packed relative relocations are not supported: PS5 programs have none")),
-    (37, "RELRENT", Role::Refused("packed relative relocations are not supported: PS5 programs have none")),
+    (
+        35,
+        "RELRSZ",
+        Role::Refused("packed relative relocations are not supported: PS5 programs have none"),
+    ),
+    (
+        36,
+        "RELR",
+        Role::Refused("packed relative relocations are not supported: PS5 programs have none"),
+    ),
+    (
+        37,
+        "RELRENT",
+        Role::Refused("packed relative relocations are not supported: PS5 programs have none"),
+    ),
     (0x6fff_fef5, "GNU_HASH", Role::Ignored),
     (0x6fff_fff9, "RELACOUNT", Role::Ignored),
     (0x6fff_fffb, "FLAGS_1", Role::Value(Key::Flags1)),
@@ -114,7 +135,11 @@ const TAGS: &[(u64, &str, Role)] = &[
     (0x6100_0027, "SCE_PLTGOT", Role::Value(Key::SonyPltGot)),
     (0x6100_0029, "SCE_JMPREL", Role::Value(Key::SonyJumpRelocations)),
     (0x6100_002b, "SCE_PLTREL", Role::Fixed(7, "7 (RELA)")),
-    (0x6100_002d, "SCE_PLTRELSZ", Role::Value(Key::SonyJumpRelocationsSize)),
+    (
+        0x6100_002d,
+        "SCE_PLTRELSZ",
+        Role::Value(Key::SonyJumpRelocationsSize),
+    ),
     (0x6100_002f, "SCE_RELA", Role::Value(Key::SonyRelocations)),
     (0x6100_0031, "SCE_RELASZ", Role::Value(Key::SonyRelocationsSize)),
     (0x6100_0033, "SCE_RELAENT", Role::Fixed(24, "24")),
@@ -165,7 +190,94 @@ struct Values(Vec<(Key, u64)>);
 
 impl Values {
     fn get(&self, key: Key) -> Option<u64> {
-        self.0.iter().find(|(found, _)| *found == key).map(|(_, value)| *value)
+        self.0
+            .iter()
+            .find(|(found, _)| *found == key)
+            .map(|(_, value)| *value)
+    }
+}
+
+/// A table that the dynamic table places: by address in its standard form, by file offset in Sony's.
+struct Table {
+    what: &'static str,
+    place: Key,
+    tag: &'static str,
+    sony_place: Key,
+    sony_tag: &'static str,
+    size: Key,
+    size_tag: &'static str,
+    sony_size: Key,
+    sony_size_tag: &'static str,
+}
+
+const STRINGS: Table = Table {
+    what: "the string table",
+    place: Key::StringTable,
+    tag: "STRTAB",
+    sony_place: Key::SonyStringTable,
+    sony_tag: "SCE_STRTAB",
+    size: Key::StringSize,
+    size_tag: "STRSZ",
+    sony_size: Key::SonyStringSize,
+    sony_size_tag: "SCE_STRSZ",
+};
+
+/// Only Sony has a tag for its size; without it, the hash table tells.
+const SYMBOLS: Table = Table {
+    what: "the symbol table",
+    place: Key::SymbolTable,
+    tag: "SYMTAB",
+    sony_place: Key::SonySymbolTable,
+    sony_tag: "SCE_SYMTAB",
+    size: Key::SymbolTableSize,
+    size_tag: "SCE_SYMTABSZ (or HASH)",
+    sony_size: Key::SymbolTableSize,
+    sony_size_tag: "SCE_SYMTABSZ (or HASH)",
+};
+
+const RELOCATIONS: Table = Table {
+    what: "the relocation table",
+    place: Key::Relocations,
+    tag: "RELA",
+    sony_place: Key::SonyRelocations,
+    sony_tag: "SCE_RELA",
+    size: Key::RelocationsSize,
+    size_tag: "RELASZ",
+    sony_size: Key::SonyRelocationsSize,
+    sony_size_tag: "SCE_RELASZ",
+};
+
+const JUMP_RELOCATIONS: Table = Table {
+    what: "the jump slot relocation table",
+    place: Key::JumpRelocations,
+    tag: "JMPREL",
+    sony_place: Key::SonyJumpRelocations,
+    sony_tag: "SCE_JMPREL",
+    size: Key::JumpRelocationsSize,
+    size_tag: "PLTRELSZ",
+    sony_size: Key::SonyJumpRelocationsSize,
+    sony_size_tag: "SCE_PLTRELSZ",
+};
+
+impl Table {
+    /// Its bytes: `None` where the file has no such table.
+    fn bytes<'a>(
+        &self,
+        file: FileBytes<'a>,
+        segments: &Segments,
+        place: Option<Place>,
+        size: Option<u64>,
+    ) -> Result<Option<&'a [u8]>, RelinkError> {
+        match (place, size) {
+            (None, None | Some(0)) => Ok(None),
+            (None, Some(_)) => Err(RelinkError::NoTag { tag: self.tag }),
+            (Some(_), None) => Err(RelinkError::NoTag { tag: self.size_tag }),
+            (Some(_), Some(0)) => Ok(Some(&[])),
+            (Some(Place::Address(address)), Some(size)) => {
+                segments.bytes_at(file, self.what, address, size).map(Some)
+            }
+            (Some(Place::Offset(offset)), Some(size)) => file.range(self.what, offset, size).map(Some),
+        }
     }
 }
 
@@ -193,23 +305,37 @@ impl<'a> Dynamic<'a> {
                 let tag = known.map_or_else(|| format!("{tag:#x}"), |(_, name, _)| (*name).to_owned());
                 Err(RelinkError::DynamicTag { index, tag, problem })
             };
-            let Some((_, _, role)) = known else { return refuse(TagProblem::Unknown { value }) };
+            let Some((_, _, role)) = known else {
+                return refuse(TagProblem::Unknown { value });
+            };
             match *role {
                 Role::Ignored => {}
                 Role::ImportLibrary => import_libraries.push(LibraryTag(value)),
                 Role::ExportLibrary => export_libraries.push(LibraryTag(value)),
                 Role::Refused(reason) => return refuse(TagProblem::Refused { reason }),
                 Role::Fixed(only, expected) if value != only => {
-                    return refuse(TagProblem::Value { found: value, expected });
+                    return refuse(TagProblem::Value {
+                        found: value,
+                        expected,
+                    });
                 }
                 Role::Empty(expected) if value != 0 => {
-                    return refuse(TagProblem::Value { found: value, expected });
+                    return refuse(TagProblem::Value {
+                        found: value,
+                        expected,
+                    });
                 }
                 Role::Value(Key::Flags) if value & !FLAGS_KNOWN != 0 => {
-                    return refuse(TagProblem::Value { found: value, expected: "8 (BIND_NOW)" });
+                    return refuse(TagProblem::Value {
+                        found: value,
+                        expected: "8 (BIND_NOW)",
+                    });
                 }
                 Role::Value(Key::Flags1) if value & !FLAGS_1_KNOWN != 0 => {
-                    return refuse(TagProblem::Value { found: value, expected: "NOW and PIE only" });
+                    return refuse(TagProblem::Value {
+                        found: value,
+                        expected: "NOW and PIE only",
+                    });
                 }
                 Role::Fixed(..) | Role::Empty(_) | Role::Value(_) => {
                     if seen.contains(&tag) {
@@ -234,43 +360,24 @@ impl Values {
         import_libraries: Vec<LibraryTag>,
         export_libraries: Vec<LibraryTag>,
     ) -> Result<Dynamic<'a>, RelinkError> {
-        let strings = self.table(
-            file,
-            segments,
-            "the string table",
-            self.place(Key::StringTable, Key::SonyStringTable, "STRTAB", "SCE_STRTAB")?,
-            self.either(Key::StringSize, Key::SonyStringSize, "STRSZ", "SCE_STRSZ")?,
-        )?;
-        let relocations = self.table(
-            file,
-            segments,
-            "the relocation table",
-            self.place(Key::Relocations, Key::SonyRelocations, "RELA", "SCE_RELA")?,
-            self.either(Key::RelocationsSize, Key::SonyRelocationsSize, "RELASZ", "SCE_RELASZ")?,
-        )?;
-        let jump_relocations = self.table(
-            file,
-            segments,
-            "the jump slot relocation table",
-            self.place(Key::JumpRelocations, Key::SonyJumpRelocations, "JMPREL", "SCE_JMPREL")?,
-            self.either(Key::JumpRelocationsSize, Key::SonyJumpRelocationsSize, "PLTRELSZ", "SCE_PLTRELSZ")?,
-        )?;
-        let symbols_place = self.place(Key::SymbolTable, Key::SonySymbolTable, "SYMTAB", "SCE_SYMTAB")?;
-        let symbols_size = match self.get(Key::SymbolTableSize) {
-            Some(size) => Some(size),
-            None => self.symbol_size_by_hash(file, segments)?,
+        let bytes = |table: &Table| {
+            let size = self.either(table.size, table.sony_size, table.size_tag, table.sony_size_tag)?;
+            let size = match size {
+                None if table.size_tag == SYMBOLS.size_tag => self.symbol_size_by_hash(file, segments)?,
+                size => size,
+            };
+            table.bytes(file, segments, self.place(table)?, size)
         };
-        let symbols = self.table(file, segments, "the symbol table", symbols_place, symbols_size)?;
-        // Sony's form would be a file offset into nothing that is mapped; no PS5 file has it.
+        // Sony's form would be a file offset, and the OS loader takes none; no PS5 file has it.
         let plt_got = match (self.get(Key::PltGot), self.get(Key::SonyPltGot)) {
             (Some(_), Some(_)) => return Err(both("PLTGOT", "SCE_PLTGOT")),
             (address, _) => address.map(ImageAddress),
         };
         Ok(Dynamic {
-            strings: Strings(strings.ok_or(RelinkError::NoTag { tag: "STRTAB" })?),
-            symbols: symbols.ok_or(RelinkError::NoTag { tag: "SYMTAB" })?,
-            relocations: relocations.unwrap_or_default(),
-            jump_relocations: jump_relocations.unwrap_or_default(),
+            strings: Strings(bytes(&STRINGS)?.ok_or(RelinkError::NoTag { tag: STRINGS.tag })?),
+            symbols: bytes(&SYMBOLS)?.ok_or(RelinkError::NoTag { tag: SYMBOLS.tag })?,
+            relocations: bytes(&RELOCATIONS)?.unwrap_or_default(),
+            jump_relocations: bytes(&JUMP_RELOCATIONS)?.unwrap_or_default(),
             plt_got,
             import_libraries,
             export_libraries,
@@ -285,44 +392,17 @@ impl Values {
         sony_name: &'static str,
     ) -> Result<Option<u64>, RelinkError> {
         match (self.get(standard), self.get(sony)) {
-            (Some(_), Some(_)) => Err(both(standard_name, sony_name)),
+            (Some(_), Some(_)) if standard != sony => Err(both(standard_name, sony_name)),
             (one, other) => Ok(one.or(other)),
         }
     }
 
-    fn place(
-        &self,
-        standard: Key,
-        sony: Key,
-        standard_name: &'static str,
-        sony_name: &'static str,
-    ) -> Result<Option<(&'static str, Place)>, RelinkError> {
-        Ok(match (self.get(standard), self.get(sony)) {
-            (Some(_), Some(_)) => return Err(both(standard_name, sony_name)),
-            (Some(address), None) => Some((standard_name, Place::Address(ImageAddress(address)))),
-            (None, Some(offset)) => Some((sony_name, Place::Offset(FileOffset(offset)))),
-            (None, None) => None,
-        })
-    }
-
-    /// The bytes of a table: `None` where the file has none.
-    fn table<'a>(
-        &self,
-        file: FileBytes<'a>,
-        segments: &Segments,
-        what: &'static str,
-        place: Option<(&'static str, Place)>,
-        size: Option<u64>,
-    ) -> Result<Option<&'a [u8]>, RelinkError> {
-        match (place, size) {
-            (None, None | Some(0)) => Ok(None),
-            (None, Some(size)) => Err(RelinkError::TableSize { table: what, size, record: 0 }),
-            (Some((tag, _)), None) => Err(RelinkError::NoTag { tag: size_tag(tag) }),
-            (Some(_), Some(0)) => Ok(Some(&[])),
-            (Some((_, Place::Address(address))), Some(size)) => {
-                segments.bytes_at(file, what, address, size).map(Some)
-            }
-            (Some((_, Place::Offset(offset))), Some(size)) => file.range(what, offset, size).map(Some),
+    fn place(&self, table: &Table) -> Result<Option<Place>, RelinkError> {
+        match (self.get(table.place), self.get(table.sony_place)) {
+            (Some(_), Some(_)) => Err(both(table.tag, table.sony_tag)),
+            (Some(address), None) => Ok(Some(Place::Address(ImageAddress(address)))),
+            (None, Some(offset)) => Ok(Some(Place::Offset(FileOffset(offset)))),
+            (None, None) => Ok(None),
         }
     }
 
@@ -332,28 +412,21 @@ impl Values {
         file: FileBytes<'_>,
         segments: &Segments,
     ) -> Result<Option<u64>, RelinkError> {
-        let Some(hash) = self.get(Key::Hash) else { return Ok(None) };
+        let Some(hash) = self.get(Key::Hash) else {
+            return Ok(None);
+        };
         let head = segments.bytes_at(file, "the hash table", ImageAddress(hash), 8)?;
-        let [head] = records::<8>("the hash table", head)? else { return Ok(None) };
-        Ok(Some(u64::from(u32::from_le_bytes(field::<4, 4, 8>(head))) * super::symbols::RECORD as u64))
+        let [head] = records::<8>("the hash table", head)? else {
+            return Ok(None);
+        };
+        Ok(Some(
+            u64::from(u32::from_le_bytes(field::<4, 4, 8>(head))) * super::symbols::RECORD as u64,
+        ))
     }
 }
 
 fn both(standard: &'static str, sony: &'static str) -> RelinkError {
     RelinkError::BothForms { standard, sony }
-}
-
-/// The tag that gives the size of the table which another tag places.
-fn size_tag(tag: &'static str) -> &'static str {
-    match tag {
-        "STRTAB" => "STRSZ",
-        "SCE_STRTAB" => "SCE_STRSZ",
-        "RELA" => "RELASZ",
-        "SCE_RELA" => "SCE_RELASZ",
-        "JMPREL" => "PLTRELSZ",
-        "SCE_JMPREL" => "SCE_PLTRELSZ",
-        _ => "SCE_SYMTABSZ (or HASH)",
-    }
 }
 
 /// A table of NUL-terminated strings.
@@ -367,12 +440,20 @@ impl<'a> Strings<'a> {
     ///
     /// [`RelinkError::Text`] where the offset is outside the table, or the string has no end or isn't UTF-8.
     pub fn get(self, what: &'static str, offset: u64) -> Result<&'a str, RelinkError> {
-        let refuse = |problem| RelinkError::Text { what, offset, size: self.0.len() as u64, problem };
+        let refuse = |problem| RelinkError::Text {
+            what,
+            offset,
+            size: self.0.len() as u64,
+            problem,
+        };
         let rest = usize::try_from(offset)
             .ok()
             .and_then(|offset| self.0.get(offset..))
             .ok_or_else(|| refuse("outside it"))?;
-        let end = rest.iter().position(|&byte| byte == 0).ok_or_else(|| refuse("a string without an end"))?;
+        let end = rest
+            .iter()
+            .position(|&byte| byte == 0)
+            .ok_or_else(|| refuse("a string without an end"))?;
         std::str::from_utf8(&rest[..end]).map_err(|_| refuse("not UTF-8"))
     }
 }
@@ -395,7 +476,12 @@ mod tests {
         let strings = Strings(b"\0abc\0\xff\0end");
         assert_eq!(strings.get("x", 1).unwrap(), "abc");
         assert_eq!(strings.get("x", 0).unwrap(), "");
-        for (offset, part) in [(5, "UTF-8"), (7, "without an end"), (11, "outside"), (u64::MAX, "outside")] {
+        for (offset, part) in [
+            (5, "UTF-8"),
+            (7, "without an end"),
+            (11, "outside"),
+            (u64::MAX, "outside"),
+        ] {
             let error = strings.get("x", offset).unwrap_err().to_string();
             assert!(error.contains(part), "{offset}: {error}");
         }

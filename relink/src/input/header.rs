@@ -1,6 +1,8 @@
 //! The ELF header.
 
-use goblin::elf::header::{EI_ABIVERSION, EI_CLASS, EI_DATA, EI_OSABI, ELFCLASS64, ELFDATA2LSB, EM_X86_64, ET_DYN};
+use goblin::elf::header::{
+    EI_ABIVERSION, EI_CLASS, EI_DATA, EI_OSABI, ELFCLASS64, ELFDATA2LSB, EM_X86_64, ET_DYN,
+};
 use goblin::elf64;
 
 use crate::{
@@ -33,12 +35,30 @@ pub(super) struct Header {
 /// nothing about what is loaded.
 pub(super) fn read(file: FileBytes<'_>) -> Result<Header, RelinkError> {
     let expect = |field, found: u64, expected: u64, words| {
-        if found == expected { Ok(()) } else { Err(RelinkError::Header { field, found, expected: words }) }
+        if found == expected {
+            Ok(())
+        } else {
+            Err(RelinkError::Header {
+                field,
+                found,
+                expected: words,
+            })
+        }
     };
     let identity = file.range("the ELF header", FileOffset(0), elf64::header::SIZEOF_EHDR as u64)?;
     // goblin reads both classes and byte orders, so these two come first.
-    expect("class", u64::from(identity[EI_CLASS]), u64::from(ELFCLASS64), "2 (64-bit)")?;
-    expect("byte order", u64::from(identity[EI_DATA]), u64::from(ELFDATA2LSB), "1 (little-endian)")?;
+    expect(
+        "class",
+        u64::from(identity[EI_CLASS]),
+        u64::from(ELFCLASS64),
+        "2 (64-bit)",
+    )?;
+    expect(
+        "byte order",
+        u64::from(identity[EI_DATA]),
+        u64::from(ELFDATA2LSB),
+        "1 (little-endian)",
+    )?;
     let header = elf64::header::Header::parse(identity).map_err(|_| RelinkError::Truncated {
         what: "the ELF header",
         offset: FileOffset(0),
@@ -46,15 +66,30 @@ pub(super) fn read(file: FileBytes<'_>) -> Result<Header, RelinkError> {
         file_size: file.size(),
     })?;
 
-    expect("machine", u64::from(header.e_machine), u64::from(EM_X86_64), "62 (x86-64)")?;
+    expect(
+        "machine",
+        u64::from(header.e_machine),
+        u64::from(EM_X86_64),
+        "62 (x86-64)",
+    )?;
     let os_abi = header.e_ident[EI_OSABI];
     match header.e_type {
         ET_SCE_DYNEXEC | ET_SCE_DYNAMIC => {
-            expect("OS ABI", u64::from(os_abi), u64::from(OSABI_FREEBSD), "9 (FreeBSD)")?;
+            expect(
+                "OS ABI",
+                u64::from(os_abi),
+                u64::from(OSABI_FREEBSD),
+                "9 (FreeBSD)",
+            )?;
             match header.e_ident[EI_ABIVERSION] {
                 ABI_VERSION_PS5 => {}
                 ABI_VERSION_PS4 => return Err(RelinkError::OtherConsole),
-                other => expect("ABI version", u64::from(other), u64::from(ABI_VERSION_PS5), "2 (PS5)")?,
+                other => expect(
+                    "ABI version",
+                    u64::from(other),
+                    u64::from(ABI_VERSION_PS5),
+                    "2 (PS5)",
+                )?,
             }
             if header.e_type == ET_SCE_DYNAMIC {
                 return Err(RelinkError::Module);
@@ -62,7 +97,12 @@ pub(super) fn read(file: FileBytes<'_>) -> Result<Header, RelinkError> {
         }
         // Some unpacking tools normalise the type; the Sony tags still tell what it is.
         ET_DYN => {}
-        other => expect("type", u64::from(other), u64::from(ET_SCE_DYNEXEC), "0xfe10 (PS5 program)")?,
+        other => expect(
+            "type",
+            u64::from(other),
+            u64::from(ET_SCE_DYNEXEC),
+            "0xfe10 (PS5 program)",
+        )?,
     }
     expect(
         "program header size",

@@ -37,7 +37,10 @@ impl<'a> Libraries<'a> {
     /// Name of the library that the program imports from under this id.
     #[must_use]
     pub fn import(&self, id: LibraryId) -> Option<&'a str> {
-        self.imports.iter().find(|(found, _)| *found == id).map(|(_, name)| *name)
+        self.imports
+            .iter()
+            .find(|(found, _)| *found == id)
+            .map(|(_, name)| *name)
     }
 
     /// All libraries that the program imports from, in the file's order.
@@ -70,7 +73,15 @@ mod tests {
 
     #[test]
     fn ids_are_base_64() {
-        for (text, id) in [("A", 0), ("B", 1), ("-", 63), ("BA", 64), ("--", 4095), ("BAA", 4096), ("P--", 0xffff)] {
+        for (text, id) in [
+            ("A", 0),
+            ("B", 1),
+            ("-", 63),
+            ("BA", 64),
+            ("--", 4095),
+            ("BAA", 4096),
+            ("P--", 0xffff),
+        ] {
             assert_eq!(decode_id(text), Some(LibraryId(id)), "{text}");
         }
         for text in ["", "AAAA", "#", "QAA", "\u{e9}"] {

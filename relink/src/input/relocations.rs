@@ -58,7 +58,10 @@ impl RelocationKind {
     }
 
     fn from_number(number: u32) -> Option<Self> {
-        Self::ALL.iter().map(|(kind, _)| *kind).find(|kind| *kind as u32 == number)
+        Self::ALL
+            .iter()
+            .map(|(kind, _)| *kind)
+            .find(|kind| *kind as u32 == number)
     }
 }
 
@@ -100,7 +103,9 @@ fn refuse(
     target: ImageAddress,
     problem: RelocationProblem,
 ) -> RelinkError {
-    let name = RelocationKind::ALL.iter().find(|(known, _)| *known as u32 == kind);
+    let name = RelocationKind::ALL
+        .iter()
+        .find(|(known, _)| *known as u32 == kind);
     RelinkError::Relocation {
         index: origin.index,
         table: origin.table,
@@ -115,7 +120,10 @@ pub(super) fn read(
     dynamic: &Dynamic<'_>,
     symbol_count: usize,
 ) -> Result<Vec<Relocation>, RelinkError> {
-    let tables = [("RELA", dynamic.relocations), ("JMPREL", dynamic.jump_relocations)];
+    let tables = [
+        ("RELA", dynamic.relocations),
+        ("JMPREL", dynamic.jump_relocations),
+    ];
     let mut relocations = Vec::with_capacity(tables.iter().map(|(_, bytes)| bytes.len() / RECORD).sum());
     for (table, bytes) in tables {
         for (index, record) in records::<RECORD>(table, bytes)?.iter().enumerate() {
@@ -130,12 +138,21 @@ pub(super) fn read(
             let Some(kind) = RelocationKind::from_number(number) else {
                 return Err(refuse(origin, number, target, RelocationProblem::Kind));
             };
-            let relocation = Relocation { origin, kind, target, symbol, addend };
+            let relocation = Relocation {
+                origin,
+                kind,
+                target,
+                symbol,
+                addend,
+            };
             if kind == RelocationKind::Relative && symbol != 0 {
                 return Err(relocation.refuse(RelocationProblem::RelativeWithSymbol { symbol }));
             }
             if usize::try_from(symbol).is_ok_and(|symbol| symbol >= symbol_count) && symbol != 0 {
-                let problem = RelocationProblem::SymbolIndex { symbol, count: symbol_count };
+                let problem = RelocationProblem::SymbolIndex {
+                    symbol,
+                    count: symbol_count,
+                };
                 return Err(relocation.refuse(problem));
             }
             match segments.load_of(target, SLOT) {

@@ -100,7 +100,10 @@ impl Segment {
     /// The part of the range that the file backs.
     #[must_use]
     pub const fn file_range(&self) -> ImageRange {
-        ImageRange { start: self.range.start, size: self.file_size }
+        ImageRange {
+            start: self.range.start,
+            size: self.file_size,
+        }
     }
 }
 
@@ -170,12 +173,22 @@ impl Segments {
         })?;
 
         let mut loads: Vec<Segment> = Vec::new();
-        let (mut dynamic, mut tls, mut eh_frame, mut relro, mut process_parameters) = (None, None, None, None, None);
+        let (mut dynamic, mut tls, mut eh_frame, mut relro, mut process_parameters) =
+            (None, None, None, None, None);
         for (index, header) in headers.iter().enumerate() {
             let known = TYPES.iter().find(|(number, ..)| *number == header.p_type);
-            let kind = known.map_or_else(|| format!("type {:#x}", header.p_type), |(_, name, _)| (*name).to_owned());
-            let refuse = |problem| RelinkError::Segment { index, kind: kind.clone(), problem };
-            let Some((_, _, role)) = known else { return Err(refuse(SegmentProblem::UnknownType)) };
+            let kind = known.map_or_else(
+                || format!("type {:#x}", header.p_type),
+                |(_, name, _)| (*name).to_owned(),
+            );
+            let refuse = |problem| RelinkError::Segment {
+                index,
+                kind: kind.clone(),
+                problem,
+            };
+            let Some((_, _, role)) = known else {
+                return Err(refuse(SegmentProblem::UnknownType));
+            };
             let slot = match role {
                 Role::Ignored => continue,
                 Role::Load => {
@@ -203,36 +216,27 @@ impl Segments {
                 read.file_size = read.range.size;
             }
             if read.range.size > 0 {
-                *slot = Some((index, kind, read));
+                *slot = Some(Found {
+                    index,
+                    kind,
+                    segment: read,
+                    thread_local: matches!(role, Role::Tls),
+                });
             }
         }
         if loads.is_empty() {
             return Err(RelinkError::NoSegment { kind: "LOAD" });
         }
 
-        let inside = |found: Option<(usize, String, Segment)>| match found {
-            None => Ok(None),
-            Some((index, kind, segment)) => {
-                let range = segment.range;
-                if loads.iter().any(|load| load.range.covers(range.start, range.size)) {
-                    Ok(Some(segment))
-                } else {
-                    Err(RelinkError::Segment { index, kind, problem: SegmentProblem::OutsideLoads { range } })
-                }
-            }
-        };
-        // The zero part of a TLS segment takes no memory of the image: each thread has its own.
-        let tls = tls.map(|(index, kind, segment)| (index, kind, segment, segment.file_range()));
-        if let Some((index, kind, _, range)) = &tls
-            && range.size > 0
-            && !loads.iter().any(|load| load.range.covers(range.start, range.size))
-        {
-            let problem = SegmentProblem::OutsideLoads { range: *range };
-            return Err(RelinkError::Segment { index: *index, kind: kind.clone(), problem });
-        }
-        let (eh_frame, relro, process_parameters) = (inside(eh_frame)?, inside(relro)?, inside(process_parameters)?);
-        let dynamic = inside(dynamic)?.ok_or(RelinkError::NoSegment { kind: "DYNAMIC" })?;
-        Ok(Self { dynamic, tls: tls.map(|(_, _, segment, _)| segment), eh_frame, relro, process_parameters, loads })
+        let inside = |found: Option<Found>| found.map(|found| found.inside(&loads)).transpose();
+        Ok(Self {
+            dynamic: inside(dynamic)?.ok_or(RelinkError::NoSegment { kind: "DYNAMIC" })?,
+            tls: inside(tls)?,
+            eh_frame: inside(eh_frame)?,
+            relro: inside(relro)?,
+            process_parameters: inside(process_parameters)?,
+            loads,
+        })
     }
 
     /// The LOAD segment that holds all of a memory range.
@@ -280,29 +284,78 @@ impl Segments {
     }
 }
 
+/// A header with a role, before it is known to lie in a LOAD segment.
+struct Found {
+    index: usize,
+    kind: String,
+    segment: Segment,
+    thread_local: bool,
+}
+
+impl Found {
+    fn inside(self, loads: &[Segment]) -> Result<Segment, RelinkError> {
+        // The zero part of a TLS segment takes no memory of the image: each thread has its own.
+        let range = if self.thread_local {
+            self.segment.file_range()
+        } else {
+            self.segment.range
+        };
+        if range.size == 0
+            || loads
+                .iter()
+                .any(|load| load.range.covers(range.start, range.size))
+        {
+            return Ok(self.segment);
+        }
+        let problem = SegmentProblem::OutsideLoads { range };
+        Err(RelinkError::Segment {
+            index: self.index,
+            kind: self.kind,
+            problem,
+        })
+    }
+}
+
 /// The checks that hold for every header with a role.
 fn segment(file: FileBytes<'_>, header: &ProgramHeader) -> Result<Segment, SegmentProblem> {
     let (address, offset) = (ImageAddress(header.p_vaddr), FileOffset(header.p_offset));
     if header.p_align != 0 && !header.p_align.is_power_of_two() {
-        return Err(SegmentProblem::Alignment { alignment: header.p_align });
+        return Err(SegmentProblem::Alignment {
+            alignment: header.p_align,
+        });
     }
     if address.0.checked_add(header.p_memsz).is_none() {
-        return Err(SegmentProblem::Wraps { address, size: header.p_memsz });
+        return Err(SegmentProblem::Wraps {
+            address,
+            size: header.p_memsz,
+        });
     }
     // A dynamic table's offset is not used.
     if header.p_type != PT_DYNAMIC {
         if header.p_filesz > header.p_memsz {
-            return Err(SegmentProblem::FileExceedsMemory { file: header.p_filesz, memory: header.p_memsz });
+            return Err(SegmentProblem::FileExceedsMemory {
+                file: header.p_filesz,
+                memory: header.p_memsz,
+            });
         }
         if file.get(offset, header.p_filesz).is_none() {
-            return Err(SegmentProblem::BeyondFile { offset, size: header.p_filesz, file_size: file.size() });
+            return Err(SegmentProblem::BeyondFile {
+                offset,
+                size: header.p_filesz,
+                file_size: file.size(),
+            });
         }
     }
     if header.p_flags & !(PF_R | PF_W | PF_X) != 0 {
-        return Err(SegmentProblem::Flags { flags: header.p_flags });
+        return Err(SegmentProblem::Flags {
+            flags: header.p_flags,
+        });
     }
     Ok(Segment {
-        range: ImageRange { start: address, size: header.p_memsz },
+        range: ImageRange {
+            start: address,
+            size: header.p_memsz,
+        },
         offset,
         file_size: header.p_filesz,
         alignment: header.p_align,
@@ -317,12 +370,18 @@ fn check_load(load: &Segment, previous: Option<&Segment>) -> Result<(), SegmentP
     }
     let address = load.range.start;
     if load.offset.0 % HOST_PAGE != address.0 % HOST_PAGE {
-        return Err(SegmentProblem::Incongruent { offset: load.offset, address });
+        return Err(SegmentProblem::Incongruent {
+            offset: load.offset,
+            address,
+        });
     }
     if let Some(previous) = previous {
         let end = align_up(previous.range.end().0, HOST_PAGE);
         if end.is_none_or(|end| align_down(address.0, HOST_PAGE) < end) {
-            return Err(SegmentProblem::Overlap { address, previous: previous.range.end() });
+            return Err(SegmentProblem::Overlap {
+                address,
+                previous: previous.range.end(),
+            });
         }
     }
     Ok(())

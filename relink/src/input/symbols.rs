@@ -65,17 +65,18 @@ impl Symbol<'_> {
     }
 }
 
-pub(super) fn read<'a>(
-    segments: &Segments,
-    dynamic: &Dynamic<'a>,
-) -> Result<Vec<Symbol<'a>>, RelinkError> {
+pub(super) fn read<'a>(segments: &Segments, dynamic: &Dynamic<'a>) -> Result<Vec<Symbol<'a>>, RelinkError> {
     let table = records::<RECORD>("the symbol table", dynamic.symbols)?;
     let mut symbols = Vec::with_capacity(table.len());
     for (index, record) in table.iter().enumerate() {
         let name = u32::from_le_bytes(field::<0, 4, RECORD>(record));
         let [info] = field::<4, 1, RECORD>(record);
         let name = dynamic.strings.get("a symbol's name", u64::from(name))?;
-        let refuse = |problem| RelinkError::Symbol { index, name: name.to_owned(), problem };
+        let refuse = |problem| RelinkError::Symbol {
+            index,
+            name: name.to_owned(),
+            problem,
+        };
         let symbol = Symbol {
             name,
             kind: match info & 0xf {

@@ -46,5 +46,9 @@ pub(super) fn table(program: &Program<'_>, plan: &Plan<'_>) -> Vec<u8> {
         }
     }
     entries.resize(DYNAMIC_ENTRIES as usize, (0, 0));
-    entries.iter().flat_map(|(tag, value)| [tag.to_le_bytes(), value.to_le_bytes()]).flatten().collect()
+    entries
+        .iter()
+        .flat_map(|(tag, value)| [tag.to_le_bytes(), value.to_le_bytes()])
+        .flatten()
+        .collect()
 }

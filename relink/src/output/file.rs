@@ -57,8 +57,11 @@ struct MadeFolders(Vec<PathBuf>);
 
 impl MadeFolders {
     fn create(&mut self, folder: &Path) -> Result<(), RelinkError> {
-        let missing: Vec<PathBuf> =
-            folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists()).map(Path::to_owned).collect();
+        let missing: Vec<PathBuf> = folder
+            .ancestors()
+            .take_while(|path| !path.as_os_str().is_empty() && !path.exists())
+            .map(Path::to_owned)
+            .collect();
         for path in missing.into_iter().rev() {
             fs::create_dir(&path).map_err(io_error("making the folder", &path))?;
             self.0.push(path);
@@ -88,7 +91,9 @@ fn temporary(folder: &Path) -> Result<tempfile::NamedTempFile, RelinkError> {
 }
 
 fn persist(file: tempfile::NamedTempFile, path: &Path) -> Result<(), RelinkError> {
-    file.persist(path).map(drop).map_err(|error| io_error("renaming the finished file to", path)(error.error))
+    file.persist(path)
+        .map(drop)
+        .map_err(|error| io_error("renaming the finished file to", path)(error.error))
 }
 
 fn make_executable(file: &fs::File) -> io::Result<()> {

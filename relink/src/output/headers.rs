@@ -25,7 +25,12 @@ pub(super) fn elf_header(plan: &Plan<'_>) -> Vec<u8> {
     bytes.extend(62_u16.to_le_bytes());
     bytes.extend(1_u32.to_le_bytes());
     bytes.extend(layout.place(Part::EntryStub).start.0.to_le_bytes());
-    bytes.extend(layout.offset(layout.place(Part::ProgramHeaders).start).0.to_le_bytes());
+    bytes.extend(
+        layout
+            .offset(layout.place(Part::ProgramHeaders).start)
+            .0
+            .to_le_bytes(),
+    );
     // No section headers, no flags.
     bytes.extend([0; 12]);
     for half in [64, 56, layout.program_header_count, 64, 0, 0] {
@@ -43,7 +48,14 @@ pub(super) fn program_headers(program: &Program<'_>, plan: &Plan<'_>) -> Vec<u8>
     for load in &segments.loads {
         // Code reads constants that stand among it, and a segment without any access can't even be mapped usefully.
         let access = load.access.readable();
-        table.segment(PT_LOAD, &Segment { access, alignment: load.alignment.max(HOST_PAGE), ..*load });
+        table.segment(
+            PT_LOAD,
+            &Segment {
+                access,
+                alignment: load.alignment.max(HOST_PAGE),
+                ..*load
+            },
+        );
     }
     for appended in &layout.appended {
         table.part(PT_LOAD, layout, appended.range, appended.access, HOST_PAGE);
@@ -57,7 +69,13 @@ pub(super) fn program_headers(program: &Program<'_>, plan: &Plan<'_>) -> Vec<u8>
     ];
     for (kind, segment) in optional {
         if let Some(segment) = segment {
-            table.segment(kind, &Segment { access: Access::R, ..segment });
+            table.segment(
+                kind,
+                &Segment {
+                    access: Access::R,
+                    ..segment
+                },
+            );
         }
     }
     // Without this one the kernel would make the stack, and on older kernels all readable memory, executable.
@@ -70,12 +88,26 @@ struct Table(Vec<u8>);
 impl Table {
     fn part(&mut self, kind: u32, layout: &Layout, range: ImageRange, access: Access, alignment: u64) {
         let offset = layout.offset(range.start).0;
-        self.entry(kind, access, [offset, range.start.0, range.size, range.size, alignment]);
+        self.entry(
+            kind,
+            access,
+            [offset, range.start.0, range.size, range.size, alignment],
+        );
     }
 
     fn segment(&mut self, kind: u32, segment: &Segment) {
-        let Segment { range, offset, file_size, alignment, access } = *segment;
-        self.entry(kind, access, [offset.0, range.start.0, file_size, range.size, alignment]);
+        let Segment {
+            range,
+            offset,
+            file_size,
+            alignment,
+            access,
+        } = *segment;
+        self.entry(
+            kind,
+            access,
+            [offset.0, range.start.0, file_size, range.size, alignment],
+        );
     }
 
     /// One entry: file offset, address, size in the file, size in memory, alignment.

@@ -37,7 +37,9 @@ impl<'a> Image<'a> {
     pub fn build(program: &Program<'a>, plan: &Plan<'_>) -> Result<Self, RelinkError> {
         let mut pieces = Vec::new();
         for load in &program.segments.loads {
-            let bytes = program.file.range("a LOAD segment", load.offset, load.file_size)?;
+            let bytes = program
+                .file
+                .range("a LOAD segment", load.offset, load.file_size)?;
             pieces.push((load.offset, Cow::Borrowed(bytes)));
         }
         pieces.push((FileOffset(0), Cow::Owned(headers::elf_header(plan))));
@@ -65,11 +67,18 @@ impl<'a> Image<'a> {
             let place = plan.layout.place(part);
             if bytes.len() as u64 != place.size {
                 let written = bytes.len() as u64;
-                return Err(RelinkError::Unbalanced { part: name, planned: place.size, written });
+                return Err(RelinkError::Unbalanced {
+                    part: name,
+                    planned: place.size,
+                    written,
+                });
             }
             pieces.push((plan.layout.offset(place.start), Cow::Owned(bytes)));
         }
-        Ok(Self { size: plan.layout.file_size(), pieces })
+        Ok(Self {
+            size: plan.layout.file_size(),
+            pieces,
+        })
     }
 
     /// The whole file in memory: for tests and tools; files are written piece by piece.
@@ -78,7 +87,10 @@ impl<'a> Image<'a> {
         let mut bytes = vec![0; usize::try_from(self.size).unwrap_or(0)];
         for (offset, piece) in &self.pieces {
             let start = usize::try_from(offset.0).unwrap_or(usize::MAX);
-            if let Some(place) = start.checked_add(piece.len()).and_then(|end| bytes.get_mut(start..end)) {
+            if let Some(place) = start
+                .checked_add(piece.len())
+                .and_then(|end| bytes.get_mut(start..end))
+            {
                 place.copy_from_slice(piece);
             }
         }

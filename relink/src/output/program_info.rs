@@ -33,7 +33,11 @@ pub(super) fn info(program: &Program<'_>, plan: &Plan<'_>) -> Vec<u8> {
     bytes.extend((plan.imports.list.len() as u32).to_le_bytes());
     bytes.extend((plan.imports.site_count() as u32).to_le_bytes());
     let protected = plan.relro.protected_slots;
-    bytes.extend(if protected.size == 0 { [0; 8] } else { to(protected.start) });
+    bytes.extend(if protected.size == 0 {
+        [0; 8]
+    } else {
+        to(protected.start)
+    });
     bytes.extend(protected.size.to_le_bytes());
     bytes
 }
@@ -43,7 +47,14 @@ pub(super) fn records(plan: &Plan<'_>) -> Result<Vec<u8>, RelinkError> {
     let mut bytes = Vec::new();
     let mut first_site: u32 = 0;
     for import in &plan.imports.list {
-        let Import { nid, library, name, kind, ref sites, .. } = *import;
+        let Import {
+            nid,
+            library,
+            name,
+            kind,
+            ref sites,
+            ..
+        } = *import;
         let site_count = sites.len() as u32;
         bytes.extend(nid.as_str().bytes());
         bytes.push(kind as u8);
@@ -58,7 +69,10 @@ pub(super) fn records(plan: &Plan<'_>) -> Result<Vec<u8>, RelinkError> {
 
 pub(super) fn sites(plan: &Plan<'_>) -> Vec<u8> {
     let sites = plan.imports.list.iter().flat_map(|import| &import.sites);
-    sites.flat_map(|site| [site.slot.0.to_le_bytes(), site.addend.to_le_bytes()]).flatten().collect()
+    sites
+        .flat_map(|site| [site.slot.0.to_le_bytes(), site.addend.to_le_bytes()])
+        .flatten()
+        .collect()
 }
 
 fn offset_of(strings: &StringTable, text: &str) -> Result<StringOffset, RelinkError> {

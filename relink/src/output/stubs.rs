@@ -46,7 +46,10 @@ struct Code {
 
 impl Code {
     const fn new(start: ImageAddress) -> Self {
-        Self { start, bytes: Vec::new() }
+        Self {
+            start,
+            bytes: Vec::new(),
+        }
     }
 
     fn bytes(&mut self, bytes: &[u8]) {

@@ -52,10 +52,18 @@ impl Exports {
                 continue;
             }
             // Names without a NID are the linker's own; nobody can import them.
-            let Some(nid) = Nid::of_symbol(symbol.name) else { continue };
+            let Some(nid) = Nid::of_symbol(symbol.name) else {
+                continue;
+            };
             if seen.insert(nid) {
                 let address = ImageAddress(symbol.value);
-                list.push(Export { nid, function, section: symbol.section, address, size: symbol.size });
+                list.push(Export {
+                    nid,
+                    function,
+                    section: symbol.section,
+                    address,
+                    size: symbol.size,
+                });
             }
         }
         Self { list }

@@ -6,7 +6,9 @@ const BLOOM_SHIFT: u32 = 26;
 /// The hash of a name (Bernstein's, 33 × and add).
 #[must_use]
 pub fn hash(name: &str) -> u32 {
-    name.bytes().fold(5381, |hash: u32, byte| hash.wrapping_mul(33).wrapping_add(u32::from(byte)))
+    name.bytes().fold(5381, |hash: u32, byte| {
+        hash.wrapping_mul(33).wrapping_add(u32::from(byte))
+    })
 }
 
 /// How many buckets a table of so many definitions has: about one for four, at least one.
@@ -36,7 +38,7 @@ impl GnuHash {
         let mut buckets = vec![0; count as usize];
         let mut chains = Vec::with_capacity(hashes.len());
         for (i, (hash, index)) in hashes.iter().zip(first..).enumerate() {
-            bloom[*hash as usize / 64 % words] |= 1 << (hash % 64) | 1 << (hash >> BLOOM_SHIFT) % 64;
+            bloom[*hash as usize / 64 % words] |= (1 << (hash % 64)) | (1 << ((hash >> BLOOM_SHIFT) % 64));
             let bucket = &mut buckets[(hash % count) as usize];
             if *bucket == 0 {
                 *bucket = index;
@@ -45,16 +47,31 @@ impl GnuHash {
             let last = hashes.get(i + 1).is_none_or(|next| next % count != hash % count);
             chains.push(hash & !1 | u32::from(last));
         }
-        Self { first, bloom, buckets, chains }
+        Self {
+            first,
+            bloom,
+            buckets,
+            chains,
+        }
     }
 
     /// The table's bytes.
     #[must_use]
     pub fn bytes(&self) -> Vec<u8> {
-        let head = [self.buckets.len() as u32, self.first, self.bloom.len() as u32, BLOOM_SHIFT];
+        let head = [
+            self.buckets.len() as u32,
+            self.first,
+            self.bloom.len() as u32,
+            BLOOM_SHIFT,
+        ];
         let mut bytes: Vec<u8> = head.into_iter().flat_map(u32::to_le_bytes).collect();
         bytes.extend(self.bloom.iter().flat_map(|word| word.to_le_bytes()));
-        bytes.extend(self.buckets.iter().chain(&self.chains).flat_map(|word| word.to_le_bytes()));
+        bytes.extend(
+            self.buckets
+                .iter()
+                .chain(&self.chains)
+                .flat_map(|word| word.to_le_bytes()),
+        );
         bytes
     }
 

@@ -57,11 +57,8 @@ impl<'a> Imports<'a> {
         let mut list: Vec<Import<'a>> = Vec::new();
         let mut by_symbol = HashMap::new();
         let mut by_key: HashMap<(Nid, &str), ImportIndex> = HashMap::new();
-        super::number("symbols", program.symbols.len())?;
         // The first symbol is the null symbol.
-        for (index, number, symbol) in
-            program.symbols.iter().enumerate().skip(1).zip(1..).map(|((index, symbol), number)| (index, number, symbol))
-        {
+        for (index, symbol) in program.symbols.iter().enumerate().skip(1) {
             if !symbol.is_import() || symbol.binding == Binding::Local {
                 continue;
             }
@@ -70,14 +67,16 @@ impl<'a> Imports<'a> {
                 name: symbol.name.to_owned(),
                 problem,
             })?;
-            let place = *by_key.entry((import.nid, import.library)).or_insert(ImportIndex(list.len()));
+            let place = *by_key
+                .entry((import.nid, import.library))
+                .or_insert(ImportIndex(list.len()));
             match list.get_mut(place.0) {
                 None => list.push(import),
                 // Named twice: one strong mention is enough to need it.
                 Some(known) if known.kind == ImportKind::Weak => known.kind = import.kind,
                 Some(_) => {}
             }
-            by_symbol.insert(number, place);
+            by_symbol.insert(super::number("symbols", index)?, place);
         }
         Ok(Self { list, by_symbol })
     }
@@ -121,12 +120,18 @@ fn import<'a>(symbol: &Symbol<'a>, libraries: &Libraries<'a>) -> Result<Import<'
     if ids.next().is_some() {
         return Err(SymbolProblem::NotANid);
     }
-    let library = libraries.import(library).ok_or(SymbolProblem::UnknownLibrary { id: library.0 })?;
+    let library = libraries
+        .import(library)
+        .ok_or(SymbolProblem::UnknownLibrary { id: library.0 })?;
     Ok(Import {
         nid,
         library,
         name: names::name_of(nid),
-        kind: if symbol.binding == Binding::Weak { ImportKind::Weak } else { strong },
+        kind: if symbol.binding == Binding::Weak {
+            ImportKind::Weak
+        } else {
+            strong
+        },
         untyped: symbol.kind == SymbolKind::Untyped,
         sites: Vec::new(),
     })

@@ -155,7 +155,10 @@ impl Layout {
         for (part, _, access, alignment) in PARTS {
             let new_segment = appended.last().is_none_or(|segment| segment.access != access);
             address = limited(align_up(address, if new_segment { HOST_PAGE } else { alignment }))?;
-            let range = ImageRange { start: ImageAddress(address), size: size(part) };
+            let range = ImageRange {
+                start: ImageAddress(address),
+                size: size(part),
+            };
             address = limited(address.checked_add(range.size))?;
             places[part as usize] = range;
             match appended.last_mut() {
@@ -163,7 +166,13 @@ impl Layout {
                 _ => appended.push(AppendedSegment { range, access }),
             }
         }
-        Ok(Self { appended, program_header_count, info_strings, distance, places })
+        Ok(Self {
+            appended,
+            program_header_count,
+            info_strings,
+            distance,
+            places,
+        })
     }
 
     /// Where a part lies.
@@ -181,19 +190,34 @@ impl Layout {
     /// Size of the output file in bytes.
     #[must_use]
     pub fn file_size(&self) -> u64 {
-        self.appended.last().map_or(0, |segment| self.offset(segment.range.end()).0)
+        self.appended
+            .last()
+            .map_or(0, |segment| self.offset(segment.range.end()).0)
     }
 }
 
 /// The first appended address, and its distance from its file offset.
 fn start(program: &Program<'_>) -> Result<(u64, u64), RelinkError> {
     let segments = &program.segments;
-    let first = segments.loads.first().ok_or(RelinkError::NoSegment { kind: "LOAD" })?;
+    let first = segments
+        .loads
+        .first()
+        .ok_or(RelinkError::NoSegment { kind: "LOAD" })?;
     let distance = i128::from(first.range.start.0) - i128::from(first.offset.0);
     // The ELF header, too, stands before the appended part.
-    let file_end = segments.loads.iter().map(|load| load.offset.0 + load.file_size).max().unwrap_or(0).max(64);
+    let file_end = segments
+        .loads
+        .iter()
+        .map(|load| load.offset.0 + load.file_size)
+        .max()
+        .unwrap_or(0)
+        .max(64);
     let start = i128::from(segments.end().0).max(i128::from(file_end) + distance);
-    let start = limited(u64::try_from(start).ok().and_then(|start| align_up(start, GUEST_PAGE)))?;
+    let start = limited(
+        u64::try_from(start)
+            .ok()
+            .and_then(|start| align_up(start, GUEST_PAGE)),
+    )?;
     Ok((start, first.range.start.0.wrapping_sub(first.offset.0)))
 }
 
@@ -210,7 +234,15 @@ fn limited(address: Option<u64>) -> Result<u64, RelinkError> {
 /// PHDR, INTERP, the three appended LOADs, DYNAMIC and GNU_STACK, and what the input has.
 fn program_header_count(program: &Program<'_>, relro: &Relro) -> Result<u16, RelinkError> {
     let segments = &program.segments;
-    let optional = [segments.tls, segments.eh_frame, relro.segment, segments.process_parameters];
+    let optional = [
+        segments.tls,
+        segments.eh_frame,
+        relro.segment,
+        segments.process_parameters,
+    ];
     let count = 7 + segments.loads.len() + optional.iter().flatten().count();
-    u16::try_from(count).map_err(|_| RelinkError::TooMany { what: "program headers", count })
+    u16::try_from(count).map_err(|_| RelinkError::TooMany {
+        what: "program headers",
+        count,
+    })
 }

@@ -47,7 +47,13 @@ impl<'a> Plan<'a> {
         let relro = Relro::of(program, &imports);
         let layout = Layout::new(program, &imports, &symbols, &relocations, &relro)?;
         relocations.add_runtime_slots(&symbols, &layout);
-        Ok(Self { imports, symbols, relocations, relro, layout })
+        Ok(Self {
+            imports,
+            symbols,
+            relocations,
+            relro,
+            layout,
+        })
     }
 }
 

@@ -71,12 +71,25 @@ impl Relocations {
         symbols: &SymbolTable,
         relocation: &Relocation,
     ) -> Result<(), RelinkError> {
-        let &Relocation { kind, target, symbol: number, addend, .. } = relocation;
+        let &Relocation {
+            kind,
+            target,
+            symbol: number,
+            addend,
+            ..
+        } = relocation;
         let symbol = match number {
             0 => None,
-            _ => usize::try_from(number).ok().and_then(|index| program.symbols.get(index)),
+            _ => usize::try_from(number)
+                .ok()
+                .and_then(|index| program.symbols.get(index)),
         };
-        let output = |kind, addend| OutputRelocation { target, kind, symbol: NO_SYMBOL, addend };
+        let output = |kind, addend| OutputRelocation {
+            target,
+            kind,
+            symbol: NO_SYMBOL,
+            addend,
+        };
         if kind == RelocationKind::Relative {
             self.relative.push(output(kind, addend));
             return Ok(());
@@ -101,7 +114,9 @@ impl Relocations {
             return Ok(());
         }
 
-        let Some(symbol) = symbol else { return Err(relocation.refuse(RelocationProblem::NoSymbol)) };
+        let Some(symbol) = symbol else {
+            return Err(relocation.refuse(RelocationProblem::NoSymbol));
+        };
         let addend = match kind {
             // The ABI uses the symbol's address alone; linkers leave what they like in a jump slot's addend.
             RelocationKind::JumpSlot => 0,
@@ -115,18 +130,31 @@ impl Relocations {
                 && symbol.section < RESERVED_SECTIONS
                 && symbol.kind != SymbolKind::ThreadLocal;
             if !in_image {
-                return Err(wrong_symbol(relocation, symbol, "an import or an address in the image"));
+                return Err(wrong_symbol(
+                    relocation,
+                    symbol,
+                    "an import or an address in the image",
+                ));
             }
             let addend = addend.wrapping_add_unsigned(symbol.value);
             self.relative.push(output(RelocationKind::Relative, addend));
             return Ok(());
         };
-        imports.add_site(index, Site { slot: target, addend }, kind == RelocationKind::JumpSlot);
+        imports.add_site(
+            index,
+            Site { slot: target, addend },
+            kind == RelocationKind::JumpSlot,
+        );
         let nid = imports.list.get(index.0).map(|import| import.nid);
         let Some(symbol) = nid.and_then(|nid| symbols.of_import(nid)) else {
             return Err(relocation.refuse(RelocationProblem::NoSymbol));
         };
-        let bound = OutputRelocation { target, kind, symbol, addend };
+        let bound = OutputRelocation {
+            target,
+            kind,
+            symbol,
+            addend,
+        };
         match kind {
             RelocationKind::JumpSlot => self.jump_slots.push(bound),
             _ => self.others.push(bound),
@@ -137,10 +165,16 @@ impl Relocations {
     /// Adds the two slots through which the stubs reach the runtime library. They lie behind the whole image.
     pub(super) fn add_runtime_slots(&mut self, symbols: &SymbolTable, layout: &Layout) {
         let slots = layout.place(Part::Slots).start;
-        for (symbol, target) in
-            [(symbols.start, slots), (symbols.trap, ImageAddress(slots.0 + super::layout::TRAP_SLOT))]
-        {
-            self.others.push(OutputRelocation { target, kind: RelocationKind::GlobalData, symbol, addend: 0 });
+        for (symbol, target) in [
+            (symbols.start, slots),
+            (symbols.trap, ImageAddress(slots.0 + super::layout::TRAP_SLOT)),
+        ] {
+            self.others.push(OutputRelocation {
+                target,
+                kind: RelocationKind::GlobalData,
+                symbol,
+                addend: 0,
+            });
         }
     }
 }
@@ -154,5 +188,177 @@ fn wrong_symbol(relocation: &Relocation, symbol: &Symbol<'_>, expected: &'static
         SymbolKind::Object => "data",
         SymbolKind::Untyped | SymbolKind::Other(_) => "neither function nor data",
     };
-    relocation.refuse(RelocationProblem::SymbolKind { symbol: relocation.symbol, found, expected })
+    relocation.refuse(RelocationProblem::SymbolKind {
+        symbol: relocation.symbol,
+        found,
+        expected,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        address::{FileOffset, ImageRange},
+        input::{
+            bytes::FileBytes,
+            libraries::Libraries,
+            relocations::RelocationOrigin,
+            segments::{Access, Segment, Segments},
+            symbols::Binding,
+        },
+        plan::exports::Exports,
+    };
+
+    const NULL: Symbol<'_> = symbol(SymbolKind::Untyped, 0, 0);
+
+    const fn symbol(kind: SymbolKind, section: u16, value: u64) -> Symbol<'static> {
+        Symbol {
+            name: "",
+            kind,
+            binding: Binding::Local,
+            section,
+            value,
+            size: 8,
+        }
+    }
+
+    /// What becomes of relocations of the given kinds, symbols and addends, in a program with these symbols.
+    fn planned(
+        tls: bool,
+        symbols: &[Symbol<'static>],
+        relocations: &[(RelocationKind, u32, i64)],
+    ) -> Result<Relocations, RelinkError> {
+        let segment = Segment {
+            range: ImageRange {
+                start: ImageAddress(0x1000),
+                size: 0x1000,
+            },
+            offset: FileOffset(0),
+            file_size: 0,
+            alignment: 0x1000,
+            access: Access::RW,
+        };
+        let program = Program {
+            file: FileBytes::new(&[]),
+            entry: ImageAddress(0x1000),
+            segments: Segments {
+                loads: vec![segment],
+                dynamic: segment,
+                tls: tls.then_some(segment),
+                eh_frame: None,
+                relro: None,
+                process_parameters: None,
+            },
+            plt_got: None,
+            libraries: Libraries::default(),
+            symbols: [&[NULL], symbols].concat(),
+            relocations: relocations
+                .iter()
+                .enumerate()
+                .map(|(index, &(kind, symbol, addend))| Relocation {
+                    origin: RelocationOrigin { table: "RELA", index },
+                    kind,
+                    target: ImageAddress(0x1000 + 8 * index as u64),
+                    symbol,
+                    addend,
+                })
+                .collect(),
+        };
+        let mut imports = Imports::of(&program)?;
+        let table = SymbolTable::new(&imports, &Exports::default())?;
+        Relocations::new(&program, &mut imports, &table)
+    }
+
+    #[test]
+    fn what_the_program_defines_becomes_relative() {
+        let function = symbol(SymbolKind::Function, 1, 0x1234);
+        let planned = planned(
+            false,
+            &[function],
+            &[
+                (RelocationKind::Absolute, 1, 4),
+                (RelocationKind::JumpSlot, 1, 99),
+                (RelocationKind::Relative, 0, 7),
+            ],
+        )
+        .unwrap();
+        let addends: Vec<i64> = planned
+            .relative
+            .iter()
+            .map(|relocation| relocation.addend)
+            .collect();
+        assert_eq!(
+            addends,
+            [0x1238, 0x1234, 7],
+            "the addend of a jump slot has no meaning"
+        );
+        assert!(planned.others.is_empty() && planned.jump_slots.is_empty());
+    }
+
+    #[test]
+    fn thread_local_relocations_name_no_symbol() {
+        let variable = symbol(SymbolKind::ThreadLocal, 1, 0x20);
+        let planned = planned(
+            true,
+            &[variable],
+            &[
+                (RelocationKind::TlsModule, 1, 3),
+                (RelocationKind::TlsOffset, 1, 3),
+                (RelocationKind::TlsPointerOffset, 0, -16),
+            ],
+        )
+        .unwrap();
+        let found: Vec<_> = planned
+            .others
+            .iter()
+            .map(|it| (it.kind, it.symbol, it.addend))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                (RelocationKind::TlsModule, NO_SYMBOL, 0),
+                (RelocationKind::TlsOffset, NO_SYMBOL, 0x23),
+                (RelocationKind::TlsPointerOffset, NO_SYMBOL, -16),
+            ]
+        );
+    }
+
+    #[test]
+    fn what_can_t_be_bound_is_refused() {
+        let variable = symbol(SymbolKind::ThreadLocal, 1, 0);
+        let constant = symbol(SymbolKind::Object, 0xfff1, 5);
+        let function = symbol(SymbolKind::Function, 1, 0x1000);
+        for (tls, of, relocation, part) in [
+            (
+                false,
+                variable,
+                (RelocationKind::TlsPointerOffset, 1, 0),
+                "no TLS segment",
+            ),
+            (true, function, (RelocationKind::TlsModule, 1, 0), "is a function"),
+            (
+                true,
+                variable,
+                (RelocationKind::Absolute, 1, 0),
+                "is a thread-local variable",
+            ),
+            (true, constant, (RelocationKind::Absolute, 1, 0), "is a constant"),
+            (
+                true,
+                function,
+                (RelocationKind::Absolute, 0, 0),
+                "names no symbol",
+            ),
+            (
+                true,
+                function,
+                (RelocationKind::GlobalData, 1, 8),
+                "addend is 0x8",
+            ),
+        ] {
+            let error = planned(tls, &[of], &[relocation]).unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+        }
+    }
 }

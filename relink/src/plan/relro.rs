@@ -22,20 +22,39 @@ pub struct Relro {
 impl Relro {
     pub(super) fn of(program: &Program<'_>, imports: &Imports<'_>) -> Self {
         let Some(segment) = program.segments.relro else {
-            return Self { segment: None, dropped: false, protected_slots: ImageRange::default() };
+            return Self {
+                segment: None,
+                dropped: false,
+                protected_slots: ImageRange::default(),
+            };
         };
         let start = segment.range.start;
-        let writable = program.segments.load_of(start, segment.range.size).is_some_and(|load| load.access.writable());
+        let writable = program
+            .segments
+            .load_of(start, segment.range.size)
+            .is_some_and(|load| load.access.writable());
         if !writable || !start.0.is_multiple_of(HOST_PAGE) {
-            return Self { segment: None, dropped: true, protected_slots: ImageRange::default() };
+            return Self {
+                segment: None,
+                dropped: true,
+                protected_slots: ImageRange::default(),
+            };
         }
         // The loader rounds the end down: the last page may hold other data.
-        let pages = ImageRange { start, size: align_down(segment.range.end().0, HOST_PAGE) - start.0 };
-        let holds_slots =
-            imports.list.iter().flat_map(|import| &import.sites).any(|site| {
-                site.slot.0.saturating_add(8) > pages.start.0 && site.slot < pages.end()
-            });
+        let pages = ImageRange {
+            start,
+            size: align_down(segment.range.end().0, HOST_PAGE) - start.0,
+        };
+        let holds_slots = imports
+            .list
+            .iter()
+            .flat_map(|import| &import.sites)
+            .any(|site| site.slot.0.saturating_add(8) > pages.start.0 && site.slot < pages.end());
         let protected_slots = if holds_slots { pages } else { ImageRange::default() };
-        Self { segment: Some(segment), dropped: false, protected_slots }
+        Self {
+            segment: Some(segment),
+            dropped: false,
+            protected_slots,
+        }
     }
 }

@@ -17,7 +17,10 @@ pub struct StringTable {
 
 impl StringTable {
     pub(crate) fn new() -> Self {
-        Self { bytes: vec![0], known: HashMap::from([(String::new(), StringOffset(0))]) }
+        Self {
+            bytes: vec![0],
+            known: HashMap::from([(String::new(), StringOffset(0))]),
+        }
     }
 
     pub(crate) fn add(&mut self, text: &str) -> Result<StringOffset, RelinkError> {

@@ -85,12 +85,20 @@ impl SymbolTable {
             };
             by_nid.insert(import.nid, SymbolIndex(number("symbols", symbols.len())?));
             let name = strings.add(import.nid.as_str())?;
-            symbols.push(OutputSymbol { name, info: WEAK | kind, ..OutputSymbol::default() });
+            symbols.push(OutputSymbol {
+                name,
+                info: WEAK | kind,
+                ..OutputSymbol::default()
+            });
         }
         let mut runtime = |name| -> Result<SymbolIndex, RelinkError> {
             let index = SymbolIndex(number("symbols", symbols.len())?);
             let name = strings.add(name)?;
-            symbols.push(OutputSymbol { name, info: GLOBAL | FUNCTION, ..OutputSymbol::default() });
+            symbols.push(OutputSymbol {
+                name,
+                info: GLOBAL | FUNCTION,
+                ..OutputSymbol::default()
+            });
             Ok(index)
         };
         let start = runtime(START_SYMBOL)?;

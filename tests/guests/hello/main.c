@@ -2,14 +2,14 @@
  * relocated pointers, zeroed data, data imports, an exit code. */
 #include <relic/guest.h>
 
-static int constructor_ran;
+static volatile int constructor_ran;
 __attribute__((constructor)) static void run_first(void) { constructor_ran = 7; }
 
 _Thread_local int initialised = 42;
 _Thread_local long zeroed[3];
 
 static const char *const words[] = {"relocated", "pointers"};
-static char large[100000];
+static volatile char large[100000];
 
 static void last(void) { printf("at exit\n"); }
 

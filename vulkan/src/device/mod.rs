@@ -91,17 +91,20 @@ impl Device {
         let names: Vec<_> = choice.extensions.iter().map(|name| name.as_ptr()).collect();
         let extensions = choice.extensions.clone();
         let raw = choice.features.chained(&extensions, |features| {
-            let mut info = vk::DeviceCreateInfo::default().queue_create_infos(&queues).enabled_extension_names(&names);
+            let mut info = vk::DeviceCreateInfo::default()
+                .queue_create_infos(&queues)
+                .enabled_extension_names(&names);
             info.p_next = std::ptr::from_mut(features).cast();
             // SAFETY: the features are a chain of structs that live until the call returns, each with its extension.
             unsafe { instance.raw.create_device(choice.physical, &info, None) }
         });
         let raw = raw.during("creating the Vulkan device")?;
         // Until `DeviceInner` exists, whatever fails below must not leave the device behind.
-        let parts = Parts::create(&instance, &raw, choice.physical, choice.queue_family).inspect_err(|_| {
-            // SAFETY: `Parts::create` left nothing alive on the device.
-            unsafe { raw.destroy_device(None) };
-        })?;
+        let parts =
+            Parts::create(&instance, &raw, choice.physical, choice.queue_family).inspect_err(|_| {
+                // SAFETY: `Parts::create` left nothing alive on the device.
+                unsafe { raw.destroy_device(None) };
+            })?;
         let has_host = choice.report.features.contains(Feature::ExternalMemoryHost);
         let inner = DeviceInner {
             physical: choice.physical,
@@ -123,7 +126,9 @@ impl Device {
             instance,
         };
         tracing::info!("{}", inner.report);
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// What was opened.
@@ -136,6 +141,12 @@ impl Device {
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.inner.report.limits
+    }
+
+    /// The function tables of the device and of its push descriptors, for commands that this crate does not wrap.
+    #[must_use]
+    pub fn raw(&self) -> (&ash::Device, &khr::push_descriptor::Device) {
+        (&self.inner.raw, &self.inner.push_descriptor)
     }
 
     /// Whether `feature` is enabled.
@@ -193,9 +204,15 @@ impl Device {
 
     /// Names a Vulkan object for validation messages and captures; nothing without validation.
     pub(crate) fn name_object<H: vk::Handle>(&self, handle: H, name: &str) {
-        let Some(debug) = &self.inner.debug_utils else { return };
-        let Ok(name) = std::ffi::CString::new(name) else { return };
-        let info = vk::DebugUtilsObjectNameInfoEXT::default().object_handle(handle).object_name(&name);
+        let Some(debug) = &self.inner.debug_utils else {
+            return;
+        };
+        let Ok(name) = std::ffi::CString::new(name) else {
+            return;
+        };
+        let info = vk::DebugUtilsObjectNameInfoEXT::default()
+            .object_handle(handle)
+            .object_name(&name);
         // SAFETY: the handle was just made by this device and is not yet shared with another thread. A name that
         // can't be kept is no reason to fail.
         if let Err(error) = unsafe { debug.set_debug_utils_object_name(&info) } {
@@ -226,18 +243,25 @@ impl Parts {
         info.vulkan_api_version = vk::API_VERSION_1_3;
         // SAFETY: instance and device outlive the allocator (`DeviceInner::drop`).
         let allocator = unsafe { vk_mem::Allocator::new(info) }.during("creating the memory allocator")?;
-        let mut kind =
-            vk::SemaphoreTypeCreateInfo::default().semaphore_type(vk::SemaphoreType::TIMELINE).initial_value(0);
+        let mut kind = vk::SemaphoreTypeCreateInfo::default()
+            .semaphore_type(vk::SemaphoreType::TIMELINE)
+            .initial_value(0);
         let info = vk::SemaphoreCreateInfo::default().push_next(&mut kind);
         // SAFETY: the device is alive.
-        let timeline = unsafe { raw.create_semaphore(&info, None) }.during("creating the timeline semaphore")?;
+        let timeline =
+            unsafe { raw.create_semaphore(&info, None) }.during("creating the timeline semaphore")?;
         // SAFETY: the device is alive.
         let cache = unsafe { raw.create_pipeline_cache(&vk::PipelineCacheCreateInfo::default(), None) };
         let pipeline_cache = cache.during("creating the pipeline cache").inspect_err(|_| {
             // SAFETY: nobody uses the semaphore yet.
             unsafe { raw.destroy_semaphore(timeline, None) };
         })?;
-        Ok(Self { queue, timeline, pipeline_cache, allocator })
+        Ok(Self {
+            queue,
+            timeline,
+            pipeline_cache,
+            allocator,
+        })
     }
 }
 

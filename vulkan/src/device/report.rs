@@ -90,7 +90,11 @@ pub struct DeviceReport {
 impl fmt::Display for DeviceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [major, minor, patch] = self.api;
-        writeln!(f, "{} ({}), Vulkan {major}.{minor}.{patch}", self.name, self.driver)?;
+        writeln!(
+            f,
+            "{} ({}), Vulkan {major}.{minor}.{patch}",
+            self.name, self.driver
+        )?;
         writeln!(
             f,
             "subgroup {} ({} to {}), push constants {} B, push descriptors {}, workgroup memory {} B, host import {}",
@@ -111,7 +115,11 @@ impl fmt::Display for DeviceReport {
                 .filter(|feature| self.features.contains(*feature) == present)
                 .map(Feature::name)
                 .collect();
-            if names.is_empty() { "none".to_owned() } else { names.join(" ") }
+            if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(" ")
+            }
         };
         writeln!(f, "optional features present: {}", list(true))?;
         write!(f, "optional features absent: {}", list(false))

@@ -66,11 +66,21 @@ impl RetireList {
 
     /// Takes what no recording can reach now that the GPU has completed `completed`.
     pub(crate) fn take_free(&mut self, completed: TimelineValue) -> Vec<Retired> {
-        while self.in_flight.front().is_some_and(|(_, value)| *value <= completed) {
+        while self
+            .in_flight
+            .front()
+            .is_some_and(|(_, value)| *value <= completed)
+        {
             self.in_flight.pop_front();
         }
         let in_flight = self.in_flight.iter().map(|(ticket, _)| *ticket);
-        let oldest = self.open.iter().copied().chain(in_flight).min().unwrap_or(Ticket(self.next));
+        let oldest = self
+            .open
+            .iter()
+            .copied()
+            .chain(in_flight)
+            .min()
+            .unwrap_or(Ticket(self.next));
         let free = self.waiting.partition_point(|(tag, _)| *tag <= oldest);
         self.destroyed += free as u64;
         self.waiting.drain(..free).map(|(_, object)| object).collect()
@@ -82,7 +92,10 @@ impl RetireList {
     }
 
     pub(crate) fn counts(&self) -> RetireCounts {
-        RetireCounts { waiting: self.waiting.len(), destroyed: self.destroyed }
+        RetireCounts {
+            waiting: self.waiting.len(),
+            destroyed: self.destroyed,
+        }
     }
 }
 
@@ -130,11 +143,21 @@ mod tests {
         list.retire(pipeline());
         let ticket = list.begin();
         list.retire(pipeline());
-        assert_eq!(list.take_free(TimelineValue(0)).len(), 1, "the one dropped before is free");
+        assert_eq!(
+            list.take_free(TimelineValue(0)).len(),
+            1,
+            "the one dropped before is free"
+        );
         list.submitted(ticket, TimelineValue(1));
         assert_eq!(list.take_free(TimelineValue(0)).len(), 0);
         assert_eq!(list.take_free(TimelineValue(1)).len(), 1);
-        assert_eq!(list.counts(), RetireCounts { waiting: 0, destroyed: 2 });
+        assert_eq!(
+            list.counts(),
+            RetireCounts {
+                waiting: 0,
+                destroyed: 2
+            }
+        );
     }
 
     #[test]
@@ -144,7 +167,11 @@ mod tests {
         let second = list.begin();
         list.submitted(second, TimelineValue(1));
         list.retire(pipeline());
-        assert_eq!(list.take_free(TimelineValue(1)).len(), 0, "the first recording is still open");
+        assert_eq!(
+            list.take_free(TimelineValue(1)).len(),
+            0,
+            "the first recording is still open"
+        );
         list.abandon(first);
         assert_eq!(list.take_free(TimelineValue(1)).len(), 1);
     }

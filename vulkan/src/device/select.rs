@@ -19,7 +19,11 @@ pub(crate) struct Choice {
 }
 
 fn text(characters: &[std::ffi::c_char]) -> String {
-    let bytes: Vec<u8> = characters.iter().take_while(|c| **c != 0).map(|c| c.cast_unsigned()).collect();
+    let bytes: Vec<u8> = characters
+        .iter()
+        .take_while(|c| **c != 0)
+        .map(|c| c.cast_unsigned())
+        .collect();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
@@ -42,7 +46,9 @@ pub(crate) fn choose(instance: &ash::Instance, options: &DeviceOptions) -> Resul
         result => result.during("listing Vulkan devices")?,
     };
     if devices.is_empty() {
-        return Err(DeviceError::NoDriver { reason: "the list of devices is empty".into() });
+        return Err(DeviceError::NoDriver {
+            reason: "the list of devices is empty".into(),
+        });
     }
     let mut seen = Vec::new();
     let mut unsuitable = Vec::new();
@@ -62,8 +68,9 @@ pub(crate) fn choose(instance: &ash::Instance, options: &DeviceOptions) -> Resul
         match examine(instance, physical, options)? {
             Err(lacks) => unsuitable.push(lacks),
             Ok(choice) => {
-                let better =
-                    best.as_ref().is_none_or(|held| rank(choice.report.kind) > rank(held.report.kind));
+                let better = best
+                    .as_ref()
+                    .is_none_or(|held| rank(choice.report.kind) > rank(held.report.kind));
                 if better {
                     best = Some(choice);
                 }
@@ -72,9 +79,10 @@ pub(crate) fn choose(instance: &ash::Instance, options: &DeviceOptions) -> Resul
     }
     match (best, &options.name_filter) {
         (Some(choice), _) => Ok(choice),
-        (None, Some(filter)) if unsuitable.is_empty() => {
-            Err(DeviceError::NoneNamed { filter: filter.clone(), seen })
-        }
+        (None, Some(filter)) if unsuitable.is_empty() => Err(DeviceError::NoneNamed {
+            filter: filter.clone(),
+            seen,
+        }),
         (None, _) => Err(DeviceError::NoneSuitable { devices: unsuitable }),
     }
 }
@@ -143,7 +151,9 @@ fn examine(
     // SAFETY: as above.
     let families = unsafe { instance.get_physical_device_queue_family_properties(physical) };
     let both = vk::QueueFlags::GRAPHICS | vk::QueueFlags::COMPUTE;
-    let family = families.iter().position(|family| family.queue_flags.contains(both));
+    let family = families
+        .iter()
+        .position(|family| family.queue_flags.contains(both));
     if family.is_none() {
         lacks.push("a queue with graphics and compute".into());
     }
@@ -151,8 +161,18 @@ fn examine(
     let report = report(instance, physical, &present, enabled, timestamps);
     let queue_family = family.and_then(|index| u32::try_from(index).ok());
     Ok(match (queue_family, lacks.is_empty()) {
-        (Some(queue_family), true) => Ok(Choice { physical, queue_family, features, extensions, report }),
-        _ => Err(DeviceLacks { name: report.name, driver: report.driver, lacks }),
+        (Some(queue_family), true) => Ok(Choice {
+            physical,
+            queue_family,
+            features,
+            extensions,
+            report,
+        }),
+        _ => Err(DeviceLacks {
+            name: report.name,
+            driver: report.driver,
+            lacks,
+        }),
     })
 }
 

@@ -40,8 +40,20 @@ pub fn format_aspects(format: F) -> ImageAspectFlags {
 /// The copy unit of one aspect of a format, as buffer copies lay it out; `None` for formats not in the table.
 #[must_use]
 pub fn format_block(format: F, aspect: ImageAspectFlags) -> Option<FormatBlock> {
-    let texel = |bytes| Some(FormatBlock { width: 1, height: 1, bytes });
-    let block = |bytes| Some(FormatBlock { width: 4, height: 4, bytes });
+    let texel = |bytes| {
+        Some(FormatBlock {
+            width: 1,
+            height: 1,
+            bytes,
+        })
+    };
+    let block = |bytes| {
+        Some(FormatBlock {
+            width: 4,
+            height: 4,
+            bytes,
+        })
+    };
     if aspect == ImageAspectFlags::STENCIL {
         return texel(1);
     }
@@ -134,7 +146,15 @@ mod tests {
         ];
         for (format, bytes) in cases {
             let found = format_block(format, ImageAspectFlags::COLOR);
-            assert_eq!(found, Some(FormatBlock { width: 1, height: 1, bytes }), "{format:?}");
+            assert_eq!(
+                found,
+                Some(FormatBlock {
+                    width: 1,
+                    height: 1,
+                    bytes
+                }),
+                "{format:?}"
+            );
         }
         assert_eq!(format_block(F::UNDEFINED, ImageAspectFlags::COLOR), None);
         assert_eq!(format_block(F::G8B8G8R8_422_UNORM, ImageAspectFlags::COLOR), None);

@@ -66,7 +66,11 @@ impl ImageDescription {
             name: name.into(),
             dimension: ImageDimension::D2,
             format,
-            extent: vk::Extent3D { width, height, depth: 1 },
+            extent: vk::Extent3D {
+                width,
+                height,
+                depth: 1,
+            },
             mips: 1,
             layers: 1,
             samples: vk::SampleCountFlags::TYPE_1,
@@ -129,8 +133,18 @@ impl ImageUse {
         let depth = S::EARLY_FRAGMENT_TESTS | S::LATE_FRAGMENT_TESTS;
         match self {
             Self::Undefined => (L::UNDEFINED, S::NONE, A::NONE, false),
-            Self::General => (L::GENERAL, S::ALL_COMMANDS, A::MEMORY_READ | A::MEMORY_WRITE, true),
-            Self::Sampled => (L::SHADER_READ_ONLY_OPTIMAL, shaders, A::SHADER_SAMPLED_READ, false),
+            Self::General => (
+                L::GENERAL,
+                S::ALL_COMMANDS,
+                A::MEMORY_READ | A::MEMORY_WRITE,
+                true,
+            ),
+            Self::Sampled => (
+                L::SHADER_READ_ONLY_OPTIMAL,
+                shaders,
+                A::SHADER_SAMPLED_READ,
+                false,
+            ),
             Self::ColourAttachment => (
                 L::COLOR_ATTACHMENT_OPTIMAL,
                 S::COLOR_ATTACHMENT_OUTPUT,
@@ -153,12 +167,13 @@ impl ImageUse {
                 A::DEPTH_STENCIL_ATTACHMENT_READ | A::SHADER_SAMPLED_READ,
                 false,
             ),
-            Self::TransferSource => {
-                (L::TRANSFER_SRC_OPTIMAL, S::ALL_TRANSFER, A::TRANSFER_READ, false)
-            }
-            Self::TransferDestination => {
-                (L::TRANSFER_DST_OPTIMAL, S::ALL_TRANSFER, A::TRANSFER_READ | A::TRANSFER_WRITE, true)
-            }
+            Self::TransferSource => (L::TRANSFER_SRC_OPTIMAL, S::ALL_TRANSFER, A::TRANSFER_READ, false),
+            Self::TransferDestination => (
+                L::TRANSFER_DST_OPTIMAL,
+                S::ALL_TRANSFER,
+                A::TRANSFER_READ | A::TRANSFER_WRITE,
+                true,
+            ),
         }
     }
 
@@ -195,7 +210,10 @@ pub(crate) struct ImageInner {
 impl ImageInner {
     pub(crate) fn use_now(&self) -> ImageUse {
         let index = self.state.load(Ordering::Relaxed);
-        ImageUse::ALL.get(usize::from(index)).copied().unwrap_or(ImageUse::Undefined)
+        ImageUse::ALL
+            .get(usize::from(index))
+            .copied()
+            .unwrap_or(ImageUse::Undefined)
     }
 
     pub(crate) fn set_use(&self, to: ImageUse) {
@@ -223,7 +241,12 @@ pub struct Image {
 
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Image({}, in use as {})", self.inner.description, self.inner.use_now().words())
+        write!(
+            f,
+            "Image({}, in use as {})",
+            self.inner.description,
+            self.inner.use_now().words()
+        )
     }
 }
 
@@ -307,14 +330,22 @@ impl Device {
         kind: vk::ImageType,
         flags: vk::ImageCreateFlags,
     ) -> Result<(), ImageError> {
-        let refuse =
-            |reason: String| Err(ImageError::Unsupported { description: d.to_string(), reason });
-        if d.extent.width == 0 || d.extent.height == 0 || d.extent.depth == 0 || d.mips == 0 || d.layers == 0 {
+        let refuse = |reason: String| {
+            Err(ImageError::Unsupported {
+                description: d.to_string(),
+                reason,
+            })
+        };
+        if d.extent.width == 0 || d.extent.height == 0 || d.extent.depth == 0 || d.mips == 0 || d.layers == 0
+        {
             return refuse("an extent, mip or layer count is 0".into());
         }
         let longest = d.extent.width.max(d.extent.height).max(d.extent.depth);
         if d.mips > longest.ilog2() + 1 {
-            return refuse(format!("{longest} texels have at most {} mips", longest.ilog2() + 1));
+            return refuse(format!(
+                "{longest} texels have at most {} mips",
+                longest.ilog2() + 1
+            ));
         }
         let info = vk::PhysicalDeviceImageFormatInfo2::default()
             .format(d.format)
@@ -325,11 +356,10 @@ impl Device {
         let mut properties = vk::ImageFormatProperties2::default();
         // SAFETY: the physical device is alive.
         let result = unsafe {
-            self.inner.instance.raw.get_physical_device_image_format_properties2(
-                self.inner.physical,
-                &info,
-                &mut properties,
-            )
+            self.inner
+                .instance
+                .raw
+                .get_physical_device_image_format_properties2(self.inner.physical, &info, &mut properties)
         };
         if let Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED) = result {
             let able = self.format_features(d.format);
@@ -341,7 +371,10 @@ impl Device {
         let limits = properties.image_format_properties;
         let most = limits.max_extent;
         if d.extent.width > most.width || d.extent.height > most.height || d.extent.depth > most.depth {
-            return refuse(format!("at most {}x{}x{} are supported", most.width, most.height, most.depth));
+            return refuse(format!(
+                "at most {}x{}x{} are supported",
+                most.width, most.height, most.depth
+            ));
         }
         if d.mips > limits.max_mip_levels || d.layers > limits.max_array_layers {
             return refuse(format!(
@@ -350,7 +383,10 @@ impl Device {
             ));
         }
         if !limits.sample_counts.contains(d.samples) {
-            return refuse(format!("the supported sample counts are {:?}", limits.sample_counts));
+            return refuse(format!(
+                "the supported sample counts are {:?}",
+                limits.sample_counts
+            ));
         }
         Ok(())
     }
@@ -382,10 +418,13 @@ impl Image {
     }
 
     /// Width, height and depth of a mip, in texels.
-    #[must_use]
     pub fn mip_extent(&self, mip: u32) -> vk::Extent3D {
         let vk::Extent3D { width, height, depth } = self.inner.description.extent;
         let shrink = |length: u32| length.checked_shr(mip).unwrap_or(0).max(1);
-        vk::Extent3D { width: shrink(width), height: shrink(height), depth: shrink(depth) }
+        vk::Extent3D {
+            width: shrink(width),
+            height: shrink(height),
+            depth: shrink(depth),
+        }
     }
 }

@@ -138,19 +138,33 @@ impl Device {
         let anisotropic = anisotropy > 1.0;
         need(anisotropic, "anisotropic filtering", Feature::SamplerAnisotropy)?;
         let mirror_once = d.address.contains(&vk::SamplerAddressMode::MIRROR_CLAMP_TO_EDGE);
-        need(mirror_once, "an axis mirrored once", Feature::SamplerMirrorClampToEdge)?;
+        need(
+            mirror_once,
+            "an axis mirrored once",
+            Feature::SamplerMirrorClampToEdge,
+        )?;
         let reduced = d.reduction != vk::SamplerReductionMode::WEIGHTED_AVERAGE;
-        need(reduced, "a minimum or maximum filter", Feature::SamplerFilterMinmax)?;
+        need(
+            reduced,
+            "a minimum or maximum filter",
+            Feature::SamplerFilterMinmax,
+        )?;
         let custom = !matches!(d.border, BorderColour::Preset(_));
         need(custom, "a custom border colour", Feature::CustomBorderColors)?;
-        need(custom, "a custom border colour", Feature::CustomBorderColorWithoutFormat)?;
+        need(
+            custom,
+            "a custom border colour",
+            Feature::CustomBorderColorWithoutFormat,
+        )?;
 
         let mut reduction = vk::SamplerReductionModeCreateInfo::default().reduction_mode(d.reduction);
         let mut border = vk::SamplerCustomBorderColorCreateInfoEXT::default();
         let preset = match d.border {
             BorderColour::Preset(preset) => preset,
             BorderColour::Float(bits) => {
-                border.custom_border_color = vk::ClearColorValue { float32: bits.map(f32::from_bits) };
+                border.custom_border_color = vk::ClearColorValue {
+                    float32: bits.map(f32::from_bits),
+                };
                 vk::BorderColor::FLOAT_CUSTOM_EXT
             }
             BorderColour::Integer(uint32) => {

@@ -12,7 +12,7 @@ pub struct ViewDescription {
     pub kind: vk::ImageViewType,
     /// Format that the shader sees: the image's, or one of its view formats.
     pub format: vk::Format,
-    /// Aspect.
+    /// Aspect. A depth-stencil target shows both of its own; a view that is sampled shows one.
     pub aspect: vk::ImageAspectFlags,
     /// First mip.
     pub base_mip: u32,
@@ -122,7 +122,11 @@ impl Image {
             Some(raw) => raw,
             None => self.make_view(description)?,
         };
-        Ok(ImageView { image: self.clone(), raw, description: *description })
+        Ok(ImageView {
+            image: self.clone(),
+            raw,
+            description: *description,
+        })
     }
 
     /// A view of the whole image.
@@ -165,18 +169,37 @@ impl Image {
     fn check_view(&self, view: &ViewDescription) -> Result<(), ImageError> {
         let image = self.description();
         let refuse = |reason| {
-            Err(ImageError::View { view: format!("{view:?}"), image: image.to_string(), reason })
+            Err(ImageError::View {
+                view: format!("{view:?}"),
+                image: image.to_string(),
+                reason,
+            })
         };
         let slices = image.dimension == ImageDimension::D3
-            && matches!(view.kind, vk::ImageViewType::TYPE_2D | vk::ImageViewType::TYPE_2D_ARRAY);
-        let layers = if slices { self.mip_extent(view.base_mip).depth } else { image.layers };
+            && matches!(
+                view.kind,
+                vk::ImageViewType::TYPE_2D | vk::ImageViewType::TYPE_2D_ARRAY
+            );
+        let layers = if slices {
+            self.mip_extent(view.base_mip).depth
+        } else {
+            image.layers
+        };
         if view.mips == 0 || view.layers == 0 {
             return refuse("a view has at least one mip and one layer");
         }
-        if view.base_mip.checked_add(view.mips).is_none_or(|end| end > image.mips) {
+        if view
+            .base_mip
+            .checked_add(view.mips)
+            .is_none_or(|end| end > image.mips)
+        {
             return refuse("its mips lie outside the image");
         }
-        if view.base_layer.checked_add(view.layers).is_none_or(|end| end > layers) {
+        if view
+            .base_layer
+            .checked_add(view.layers)
+            .is_none_or(|end| end > layers)
+        {
             return refuse("its layers lie outside the image");
         }
         if view.format != image.format && !image.view_formats.contains(&view.format) {
@@ -189,7 +212,7 @@ impl Image {
             return refuse("its usages are not among the image's");
         }
         let cube = matches!(view.kind, vk::ImageViewType::CUBE | vk::ImageViewType::CUBE_ARRAY);
-        if cube && (!image.cube_compatible || view.layers % 6 != 0) {
+        if cube && (!image.cube_compatible || !view.layers.is_multiple_of(6)) {
             return refuse("a cube view needs a cube-compatible image and six layers for each cube");
         }
         if slices && !image.usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT) {

@@ -15,7 +15,8 @@ use vk_mem::Alloc;
 pub enum MemoryKind {
     /// Fastest for the GPU; the CPU reaches it by copies.
     DeviceLocal,
-    /// Mapped and coherent, written by the CPU front to back and read by the GPU.
+    /// Mapped and coherent, written by the CPU front to back and read by the GPU. The CPU reads it slowly (it may be
+    /// write-combined).
     HostVisible,
     /// Mapped and coherent, cached for reading by the CPU.
     Readback,
@@ -61,7 +62,8 @@ impl Drop for BufferInner {
                 self.device.retire(Retired::Buffer(self.raw, allocation));
             }
             Some(Backing::Imported(memory, released)) => {
-                self.device.retire(Retired::ImportedBuffer(self.raw, memory, released));
+                self.device
+                    .retire(Retired::ImportedBuffer(self.raw, memory, released));
             }
             None => {}
         }
@@ -122,12 +124,21 @@ impl Device {
             },
         };
         // SAFETY: `info` and `placement` are complete, and the device is alive.
-        let (raw, allocation) = unsafe { self.inner.allocator.create_buffer(&info, &placement) }
-            .during("creating a buffer")?;
+        let (raw, allocation) =
+            unsafe { self.inner.allocator.create_buffer(&info, &placement) }.during("creating a buffer")?;
         let mapped = self.inner.allocator.get_allocation_info(&allocation).mapped_data;
-        let mapped =
-            if description.memory == MemoryKind::DeviceLocal { None } else { NonNull::new(mapped.cast::<u8>()) };
-        Ok(Buffer::new(self, raw, description, mapped, Backing::Allocated(allocation)))
+        let mapped = if description.memory == MemoryKind::DeviceLocal {
+            None
+        } else {
+            NonNull::new(mapped.cast::<u8>())
+        };
+        Ok(Buffer::new(
+            self,
+            raw,
+            description,
+            mapped,
+            Backing::Allocated(allocation),
+        ))
     }
 }
 
@@ -139,7 +150,9 @@ impl Buffer {
         mapped: Option<NonNull<u8>>,
         backing: Backing,
     ) -> Self {
-        let has_address = description.usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        let has_address = description
+            .usage
+            .contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
         let address = has_address.then(|| {
             let info = vk::BufferDeviceAddressInfo::default().buffer(raw);
             // SAFETY: the buffer has memory bound and the usage flag; the feature is required of every device.
@@ -196,7 +209,11 @@ impl Buffer {
     /// All of it.
     #[must_use]
     pub fn whole(&self) -> BufferSlice<'_> {
-        BufferSlice { buffer: self, offset: 0, size: self.inner.size }
+        BufferSlice {
+            buffer: self,
+            offset: 0,
+            size: self.inner.size,
+        }
     }
 
     /// `size` bytes from `offset`.
@@ -208,13 +225,21 @@ impl Buffer {
         if size == 0 {
             return Err(MemoryError::Empty);
         }
-        Ok(BufferSlice { buffer: self, offset, size })
+        Ok(BufferSlice {
+            buffer: self,
+            offset,
+            size,
+        })
     }
 
     fn check(&self, offset: u64, size: u64) -> Result<(), MemoryError> {
         match offset.checked_add(size) {
             Some(end) if end <= self.inner.size => Ok(()),
-            _ => Err(MemoryError::OutOfRange { offset, size, buffer_size: self.inner.size }),
+            _ => Err(MemoryError::OutOfRange {
+                offset,
+                size,
+                buffer_size: self.inner.size,
+            }),
         }
     }
 
@@ -305,7 +330,11 @@ impl BufferRange {
     /// The bytes, for recording.
     #[must_use]
     pub fn slice(&self) -> BufferSlice<'_> {
-        BufferSlice { buffer: &self.buffer, offset: self.offset, size: self.size }
+        BufferSlice {
+            buffer: &self.buffer,
+            offset: self.offset,
+            size: self.size,
+        }
     }
 
     /// First byte.

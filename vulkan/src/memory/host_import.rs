@@ -63,17 +63,27 @@ impl Device {
     ///
     /// # Errors
     /// [`ImportError::Unsupported`] where the device can't; [`ImportError::Misaligned`] where address or size is
-    /// no multiple of `Limits::host_import_alignment` (4 KiB on the devices tested); what the driver refused.
+    /// no multiple of `Limits::host_import_alignment` (4 KiB on the devices tested); [`ImportError::NoMemoryType`]
+    /// where the pages can't be shared coherently; what the driver refused.
     pub unsafe fn import_host(&self, pointer: NonNull<u8>, size: u64) -> Result<HostImport, ImportError> {
-        let Some(extension) =
-            self.inner.memory_host.as_ref().filter(|_| self.has(Feature::ExternalMemoryHost))
+        let Some(extension) = self
+            .inner
+            .memory_host
+            .as_ref()
+            .filter(|_| self.has(Feature::ExternalMemoryHost))
         else {
-            return Err(ImportError::Unsupported { device: self.report().name.clone() });
+            return Err(ImportError::Unsupported {
+                device: self.report().name.clone(),
+            });
         };
         let address = pointer.addr().get() as u64;
         let alignment = self.limits().host_import_alignment.max(1);
-        if size == 0 || address % alignment != 0 || size % alignment != 0 {
-            return Err(ImportError::Misaligned { address, size, alignment });
+        if size == 0 || !address.is_multiple_of(alignment) || !size.is_multiple_of(alignment) {
+            return Err(ImportError::Misaligned {
+                address,
+                size,
+                alignment,
+            });
         }
         let raw_device = &self.inner.raw;
         let handle_type = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
@@ -91,7 +101,10 @@ impl Device {
         .during("asking how host memory can be imported")?;
 
         let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(handle_type);
-        let info = vk::BufferCreateInfo::default().size(size).usage(USAGE).push_next(&mut external);
+        let info = vk::BufferCreateInfo::default()
+            .size(size)
+            .usage(USAGE)
+            .push_next(&mut external);
         // SAFETY: the description is complete.
         let raw =
             unsafe { raw_device.create_buffer(&info, None) }.during("creating a buffer over host memory")?;
@@ -101,10 +114,17 @@ impl Device {
             unsafe { raw_device.destroy_buffer(raw, None) };
         })?;
         let released = Arc::new(AtomicBool::new(false));
-        let description = BufferDescription { size, usage: USAGE, memory: MemoryKind::HostVisible };
+        let description = BufferDescription {
+            size,
+            usage: USAGE,
+            memory: MemoryKind::HostVisible,
+        };
         let backing = Backing::Imported(memory, Arc::clone(&released));
         // No mapping is published: guest memory has its own door, and its own rules.
-        Ok(HostImport { buffer: Buffer::new(self, raw, &description, None, backing), released })
+        Ok(HostImport {
+            buffer: Buffer::new(self, raw, &description, None, backing),
+            released,
+        })
     }
 
     fn bind_host(
@@ -119,18 +139,31 @@ impl Device {
         // SAFETY: the buffer was just made.
         let needs = unsafe { device.get_buffer_memory_requirements(buffer) };
         if needs.size > size {
-            return Err(ImportError::TooSmall { needed: needs.size, size });
+            return Err(ImportError::TooSmall {
+                needed: needs.size,
+                size,
+            });
         }
         // SAFETY: the physical device is alive.
-        let memory =
-            unsafe { self.inner.instance.raw.get_physical_device_memory_properties(self.inner.physical) };
+        let memory = unsafe {
+            self.inner
+                .instance
+                .raw
+                .get_physical_device_memory_properties(self.inner.physical)
+        };
         let usable = needs.memory_type_bits & host_types;
         let candidates = || (0..memory.memory_type_count).filter(|index| usable >> index & 1 == 1);
         let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-        let coherent = |index: &u32| memory.memory_types[*index as usize].property_flags.contains(wanted);
-        let index = candidates().find(coherent).or_else(|| candidates().next()).ok_or(
-            ImportError::NoMemoryType { address, host_types, buffer_types: needs.memory_type_bits },
-        )?;
+        let coherent = |index: &u32| {
+            memory.memory_types[*index as usize]
+                .property_flags
+                .contains(wanted)
+        };
+        let index = candidates().find(coherent).ok_or(ImportError::NoMemoryType {
+            address,
+            host_types,
+            buffer_types: needs.memory_type_bits,
+        })?;
         let mut import = vk::ImportMemoryHostPointerInfoEXT::default()
             .handle_type(vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT)
             .host_pointer(pointer.as_ptr().cast());
@@ -143,12 +176,12 @@ impl Device {
         // SAFETY: pointer and size are aligned and, by the caller's contract, mapped; the type takes both sides.
         let memory = unsafe { device.allocate_memory(&info, None) }.during("importing host memory")?;
         // SAFETY: the memory is as large as the buffer needs and not bound to anything.
-        unsafe { device.bind_buffer_memory(buffer, memory, 0) }.during("binding imported host memory").inspect_err(
-            |_| {
+        unsafe { device.bind_buffer_memory(buffer, memory, 0) }
+            .during("binding imported host memory")
+            .inspect_err(|_| {
                 // SAFETY: nothing is bound to it.
                 unsafe { device.free_memory(memory, None) };
-            },
-        )?;
+            })?;
         Ok(memory)
     }
 }

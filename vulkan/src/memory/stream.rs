@@ -60,7 +60,12 @@ impl Device {
     /// Makes an empty stream; blocks are made when they are needed.
     #[must_use]
     pub fn create_stream(&self, description: StreamDescription) -> StreamBuffer {
-        StreamBuffer { device: self.clone(), description, blocks: std::collections::VecDeque::new(), held: 0 }
+        StreamBuffer {
+            device: self.clone(),
+            description,
+            blocks: std::collections::VecDeque::new(),
+            held: 0,
+        }
     }
 }
 
@@ -102,7 +107,10 @@ impl StreamBuffer {
             }
         };
         let Some(block) = self.blocks.back_mut() else {
-            return Err(StreamError::TooLarge { size, limit: self.description.limit });
+            return Err(StreamError::TooLarge {
+                size,
+                limit: self.description.limit,
+            });
         };
         block.head = offset + size;
         block.until = block.until.max(until);
@@ -112,17 +120,24 @@ impl StreamBuffer {
         // SAFETY: `place` and `next_block` keep `offset + size` inside the block. The bytes were handed out to nobody
         // since the GPU completed the block's last use: `head` only grows until then, and the borrow of `self` ends
         // before they can be handed out again.
-        let bytes = unsafe {
-            std::slice::from_raw_parts_mut(mapped.add(offset as usize).as_ptr(), size as usize)
-        };
-        Ok(StreamSlice { bytes, range: BufferRange::new(block.buffer.clone(), offset, size) })
+        let bytes =
+            unsafe { std::slice::from_raw_parts_mut(mapped.add(offset as usize).as_ptr(), size as usize) };
+        Ok(StreamSlice {
+            bytes,
+            range: BufferRange::new(block.buffer.clone(), offset, size),
+        })
     }
 
     /// Copies `bytes` into the stream.
     ///
     /// # Errors
     /// As [`Self::alloc`].
-    pub fn push(&mut self, bytes: &[u8], alignment: u64, until: TimelineValue) -> Result<BufferRange, StreamError> {
+    pub fn push(
+        &mut self,
+        bytes: &[u8],
+        alignment: u64,
+        until: TimelineValue,
+    ) -> Result<BufferRange, StreamError> {
         let slice = self.alloc(bytes.len() as u64, alignment, until)?;
         slice.bytes[..bytes.len()].copy_from_slice(bytes);
         Ok(slice.range)
@@ -130,13 +145,20 @@ impl StreamBuffer {
 
     /// Makes a block with room for `size` bytes the last one: one the GPU is done with, or a new one.
     fn next_block(&mut self, size: u64) -> Result<(), StreamError> {
-        let StreamDescription { block_size, limit, usage } = self.description;
+        let StreamDescription {
+            block_size,
+            limit,
+            usage,
+        } = self.description;
         if size > limit {
             return Err(StreamError::TooLarge { size, limit });
         }
         let completed = self.device.completed()?;
         let done = |block: &Block| block.until <= completed;
-        if let Some(index) = self.blocks.iter().position(|block| done(block) && block.buffer.size() >= size)
+        if let Some(index) = self
+            .blocks
+            .iter()
+            .position(|block| done(block) && block.buffer.size() >= size)
             && let Some(mut block) = self.blocks.remove(index)
         {
             block.head = 0;
@@ -146,14 +168,26 @@ impl StreamBuffer {
         let wanted = size.max(block_size.min(limit));
         // Blocks that are done with and too small give way before the bound refuses.
         while self.held + wanted > limit {
-            let Some(index) = self.blocks.iter().position(done) else { break };
+            let Some(index) = self.blocks.iter().position(done) else {
+                break;
+            };
             if let Some(block) = self.blocks.remove(index) {
                 self.held -= block.buffer.size();
             }
         }
         if self.held + wanted > limit {
-            let oldest = self.blocks.iter().map(|block| block.until).min().unwrap_or_default();
-            return Err(StreamError::Full { held: self.held, limit, size, oldest });
+            let oldest = self
+                .blocks
+                .iter()
+                .map(|block| block.until)
+                .min()
+                .unwrap_or_default();
+            return Err(StreamError::Full {
+                held: self.held,
+                limit,
+                size,
+                oldest,
+            });
         }
         let buffer = self.device.create_buffer(&BufferDescription {
             size: wanted,
@@ -161,7 +195,11 @@ impl StreamBuffer {
             memory: MemoryKind::HostVisible,
         })?;
         self.held += wanted;
-        self.blocks.push_back(Block { buffer, head: 0, until: TimelineValue::default() });
+        self.blocks.push_back(Block {
+            buffer,
+            head: 0,
+            until: TimelineValue::default(),
+        });
         Ok(())
     }
 }

@@ -29,7 +29,11 @@ pub(crate) struct PipelineInner {
 impl PipelineInner {
     pub(crate) fn new(device: &Device, raw: vk::Pipeline, layout: &PipelineLayout, name: &str) -> Self {
         device.name_object(raw, name);
-        Self { device: device.clone(), raw, layout: layout.clone() }
+        Self {
+            device: device.clone(),
+            raw,
+            layout: layout.clone(),
+        }
     }
 }
 
@@ -70,12 +74,19 @@ impl Device {
             .module(module.raw)
             .name(d.shader.entry)
             .specialization_info(&specialisation);
-        let info = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(d.layout.raw())];
+        let info = [vk::ComputePipelineCreateInfo::default()
+            .stage(stage)
+            .layout(d.layout.raw())];
         // SAFETY: module, layout and constants live until the call returns; the cache synchronises itself.
-        let made =
-            unsafe { self.inner.raw.create_compute_pipelines(self.inner.pipeline_cache, &info, None) };
+        let made = unsafe {
+            self.inner
+                .raw
+                .create_compute_pipelines(self.inner.pipeline_cache, &info, None)
+        };
         let raw = first(made, d.name, "compiling a compute pipeline")?;
-        Ok(ComputePipeline { inner: Arc::new(PipelineInner::new(self, raw, d.layout, d.name)) })
+        Ok(ComputePipeline {
+            inner: Arc::new(PipelineInner::new(self, raw, d.layout, d.name)),
+        })
     }
 }
 
@@ -85,7 +96,13 @@ pub(crate) fn first(
     name: &str,
     action: &'static str,
 ) -> Result<vk::Pipeline, PipelineError> {
-    let refused = |result| PipelineError::Driver { name: name.into(), source: DriverError::new(action, result) };
+    let refused = |result| PipelineError::Driver {
+        name: name.into(),
+        source: DriverError::new(action, result),
+    };
     let pipelines = made.map_err(|(_, result)| refused(result))?;
-    pipelines.first().copied().ok_or_else(|| refused(vk::Result::ERROR_UNKNOWN))
+    pipelines
+        .first()
+        .copied()
+        .ok_or_else(|| refused(vk::Result::ERROR_UNKNOWN))
 }

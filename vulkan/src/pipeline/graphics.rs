@@ -102,7 +102,10 @@ pub struct BlendTarget {
 
 impl Default for BlendTarget {
     fn default() -> Self {
-        Self { blend: None, write_mask: vk::ColorComponentFlags::RGBA }
+        Self {
+            blend: None,
+            write_mask: vk::ColorComponentFlags::RGBA,
+        }
     }
 }
 
@@ -214,7 +217,11 @@ impl Device {
         self.check_graphics(d)?;
         let stages = [
             (vk::ShaderStageFlags::VERTEX, "vertex", d.stages.vertex),
-            (vk::ShaderStageFlags::TESSELLATION_CONTROL, "tessellation control", d.stages.tessellation_control),
+            (
+                vk::ShaderStageFlags::TESSELLATION_CONTROL,
+                "tessellation control",
+                d.stages.tessellation_control,
+            ),
             (
                 vk::ShaderStageFlags::TESSELLATION_EVALUATION,
                 "tessellation evaluation",
@@ -230,7 +237,8 @@ impl Device {
                 modules.push((flag, module, stage.entry, Constants::new(stage.constants)));
             }
         }
-        let specialisations: SmallVec<[_; 5]> = modules.iter().map(|(.., constants)| constants.info()).collect();
+        let specialisations: SmallVec<[_; 5]> =
+            modules.iter().map(|(.., constants)| constants.info()).collect();
         let stage_infos: SmallVec<[_; 5]> = modules
             .iter()
             .zip(&specialisations)
@@ -253,7 +261,8 @@ impl Device {
         let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
         let tessellation =
             vk::PipelineTessellationStateCreateInfo::default().patch_control_points(control_points);
-        let mut clip_control = vk::PipelineViewportDepthClipControlCreateInfoEXT::default().negative_one_to_one(true);
+        let mut clip_control =
+            vk::PipelineViewportDepthClipControlCreateInfoEXT::default().negative_one_to_one(true);
         let mut viewport = vk::PipelineViewportStateCreateInfo::default();
         if d.rasteriser.negative_one_to_one {
             viewport = viewport.push_next(&mut clip_control);
@@ -264,7 +273,8 @@ impl Device {
             DepthClip::ClipAndClamp => (true, true),
             DepthClip::Neither => (false, false),
         };
-        let mut clip_enable = vk::PipelineRasterizationDepthClipStateCreateInfoEXT::default().depth_clip_enable(clip);
+        let mut clip_enable =
+            vk::PipelineRasterizationDepthClipStateCreateInfoEXT::default().depth_clip_enable(clip);
         let mut provoking = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default()
             .provoking_vertex_mode(vk::ProvokingVertexModeEXT::LAST_VERTEX);
         let mut rasteriser = vk::PipelineRasterizationStateCreateInfo::default()
@@ -313,14 +323,24 @@ impl Device {
         }
         let info = [info];
         // SAFETY: all that `info` points to lives until the call returns; the cache synchronises itself.
-        let made =
-            unsafe { self.inner.raw.create_graphics_pipelines(self.inner.pipeline_cache, &info, None) };
+        let made = unsafe {
+            self.inner
+                .raw
+                .create_graphics_pipelines(self.inner.pipeline_cache, &info, None)
+        };
         let raw = first(made, d.name, "compiling a graphics pipeline")?;
-        Ok(GraphicsPipeline { inner: Arc::new(PipelineInner::new(self, raw, d.layout, d.name)) })
+        Ok(GraphicsPipeline {
+            inner: Arc::new(PipelineInner::new(self, raw, d.layout, d.name)),
+        })
     }
 
     fn check_graphics(&self, d: &GraphicsPipelineDescription<'_>) -> Result<(), PipelineError> {
-        let refuse = |reason: String| Err(PipelineError::Description { name: d.name.into(), reason });
+        let refuse = |reason: String| {
+            Err(PipelineError::Description {
+                name: d.name.into(),
+                reason,
+            })
+        };
         if d.stages.vertex.is_none() {
             return refuse("it has no vertex stage".into());
         }
@@ -335,7 +355,11 @@ impl Device {
             ));
         }
         if d.blend.len() != d.colour_formats.len() {
-            return refuse(format!("{} blend targets for {} colour formats", d.blend.len(), d.colour_formats.len()));
+            return refuse(format!(
+                "{} blend targets for {} colour formats",
+                d.blend.len(),
+                d.colour_formats.len()
+            ));
         }
         if d.colour_formats.len() > self.limits().max_colour_attachments as usize {
             return refuse(format!(
@@ -353,18 +377,43 @@ impl Device {
                     | vk::BlendFactor::ONE_MINUS_SRC1_ALPHA
             )
         };
-        let equations = || d.blend.iter().filter_map(|t| t.blend).flat_map(|(colour, alpha)| [colour, alpha]);
+        let equations = || {
+            d.blend
+                .iter()
+                .filter_map(|t| t.blend)
+                .flat_map(|(colour, alpha)| [colour, alpha])
+        };
         let r = &d.rasteriser;
         let clamps = matches!(r.depth_clip, DepthClip::Clamp | DepthClip::ClipAndClamp);
         let unlinked = matches!(r.depth_clip, DepthClip::ClipAndClamp | DepthClip::Neither);
         let needs = [
             (control, "tessellation", Feature::TessellationShader),
-            (d.stages.geometry.is_some(), "a geometry stage", Feature::GeometryShader),
-            (r.polygon_mode != vk::PolygonMode::FILL, "unfilled polygons", Feature::FillModeNonSolid),
+            (
+                d.stages.geometry.is_some(),
+                "a geometry stage",
+                Feature::GeometryShader,
+            ),
+            (
+                r.polygon_mode != vk::PolygonMode::FILL,
+                "unfilled polygons",
+                Feature::FillModeNonSolid,
+            ),
             (clamps, "clamped depth", Feature::DepthClamp),
-            (unlinked, "depth clipping apart from clamping", Feature::DepthClipEnable),
-            (r.negative_one_to_one, "clip space from -w to w", Feature::DepthClipControl),
-            (r.provoking_last, "the last vertex as provoking", Feature::ProvokingVertexLast),
+            (
+                unlinked,
+                "depth clipping apart from clamping",
+                Feature::DepthClipEnable,
+            ),
+            (
+                r.negative_one_to_one,
+                "clip space from -w to w",
+                Feature::DepthClipControl,
+            ),
+            (
+                r.provoking_last,
+                "the last vertex as provoking",
+                Feature::ProvokingVertexLast,
+            ),
             (d.logic_op.is_some(), "a logic operation", Feature::LogicOp),
             (d.sample_shading, "shading by sample", Feature::SampleRateShading),
             (
@@ -375,7 +424,11 @@ impl Device {
         ];
         for (used, what, feature) in needs {
             if used && !self.has(feature) {
-                return Err(PipelineError::Feature { name: d.name.into(), what, feature });
+                return Err(PipelineError::Feature {
+                    name: d.name.into(),
+                    what,
+                    feature,
+                });
             }
         }
         Ok(())

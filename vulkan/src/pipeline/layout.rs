@@ -89,6 +89,7 @@ pub(crate) struct LayoutInner {
     pub(crate) raw: vk::PipelineLayout,
     pub(crate) set: vk::DescriptorSetLayout,
     pub(crate) bindings: Vec<Binding>,
+    pub(crate) push_constants: Vec<PushConstantRange>,
     /// All elements of all bindings.
     pub(crate) descriptors: u32,
     /// Whether set 0 is pushed.
@@ -135,6 +136,26 @@ impl PipelineLayout {
     }
 }
 
+impl LayoutInner {
+    /// Whether the layout has this element of this binding with this kind. `hint` is the index of the binding found
+    /// last: callers mostly go through the bindings in order.
+    pub(crate) fn takes(&self, binding: u32, element: u32, kind: DescriptorKind, hint: &mut usize) -> bool {
+        let at = |index: usize| self.bindings.get(index).filter(|found| found.binding == binding);
+        let index = if at(*hint).is_some() {
+            Some(*hint)
+        } else if at(*hint + 1).is_some() {
+            Some(*hint + 1)
+        } else {
+            self.bindings
+                .binary_search_by_key(&binding, |found| found.binding)
+                .ok()
+        };
+        let Some(index) = index else { return false };
+        *hint = index;
+        at(index).is_some_and(|found| found.kind == kind && element < found.count)
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct LayoutCache {
     made: Mutex<HashMap<PipelineLayoutDescription, Arc<LayoutInner>>>,
@@ -162,7 +183,10 @@ unsafe fn destroy(device: &ash::Device, layout: &LayoutInner) {
 }
 
 fn refuse(reason: String) -> PipelineError {
-    PipelineError::Description { name: "layout".into(), reason }
+    PipelineError::Description {
+        name: "layout".into(),
+        reason,
+    }
 }
 
 /// Joins the stages of equal bindings and sorts, so that equal layouts are equal descriptions.
@@ -189,7 +213,10 @@ fn normalise(description: &PipelineLayoutDescription) -> Result<PipelineLayoutDe
     }
     let mut push_constants = description.push_constants.clone();
     push_constants.sort_unstable_by_key(|range| (range.offset, range.size, range.stages.as_raw()));
-    Ok(PipelineLayoutDescription { bindings, push_constants })
+    Ok(PipelineLayoutDescription {
+        bindings,
+        push_constants,
+    })
 }
 
 impl Device {
@@ -203,10 +230,19 @@ impl Device {
     ) -> Result<PipelineLayout, PipelineError> {
         let normal = normalise(description)?;
         if let Some(inner) = self.inner.layouts.made.lock().get(&normal) {
-            return Ok(PipelineLayout { inner: Arc::clone(inner) });
+            return Ok(PipelineLayout {
+                inner: Arc::clone(inner),
+            });
         }
         let made = Arc::new(self.make_layout(&normal)?);
-        let kept = Arc::clone(self.inner.layouts.made.lock().entry(normal).or_insert_with(|| Arc::clone(&made)));
+        let kept = Arc::clone(
+            self.inner
+                .layouts
+                .made
+                .lock()
+                .entry(normal)
+                .or_insert_with(|| Arc::clone(&made)),
+        );
         if !Arc::ptr_eq(&kept, &made) {
             // SAFETY: another thread made the same meanwhile; nobody has seen ours.
             unsafe { destroy(&self.inner.raw, &made) };
@@ -255,10 +291,15 @@ impl Device {
         ];
         for (kind, limit) in stage_limits {
             for stage in stages {
-                let of_stage = d.bindings.iter().filter(|b| b.kind == kind && b.stages.contains(stage));
+                let of_stage = d
+                    .bindings
+                    .iter()
+                    .filter(|b| b.kind == kind && b.stages.contains(stage));
                 let count: u64 = of_stage.map(|b| u64::from(b.count)).sum();
                 if count > u64::from(limit) {
-                    return Err(refuse(format!("{count} x {kind:?} in {stage:?}, and the device allows {limit}")));
+                    return Err(refuse(format!(
+                        "{count} x {kind:?} in {stage:?}, and the device allows {limit}"
+                    )));
                 }
             }
         }
@@ -279,8 +320,13 @@ impl Device {
         } else {
             vk::DescriptorSetLayoutCreateFlags::empty()
         };
-        let driver = |source| PipelineError::Driver { name: "layout".into(), source };
-        let info = vk::DescriptorSetLayoutCreateInfo::default().flags(flags).bindings(&bindings);
+        let driver = |source| PipelineError::Driver {
+            name: "layout".into(),
+            source,
+        };
+        let info = vk::DescriptorSetLayoutCreateInfo::default()
+            .flags(flags)
+            .bindings(&bindings);
         // SAFETY: the description is complete and within the device's limits.
         let set = unsafe { self.inner.raw.create_descriptor_set_layout(&info, None) }
             .during("creating a descriptor set layout")
@@ -290,10 +336,15 @@ impl Device {
             .push_constants
             .iter()
             .map(|range| {
-                vk::PushConstantRange::default().stage_flags(range.stages).offset(range.offset).size(range.size)
+                vk::PushConstantRange::default()
+                    .stage_flags(range.stages)
+                    .offset(range.offset)
+                    .size(range.size)
             })
             .collect();
-        let info = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets).push_constant_ranges(&ranges);
+        let info = vk::PipelineLayoutCreateInfo::default()
+            .set_layouts(&sets)
+            .push_constant_ranges(&ranges);
         // SAFETY: as above.
         let raw = unsafe { self.inner.raw.create_pipeline_layout(&info, None) }
             .during("creating a pipeline layout")
@@ -302,6 +353,13 @@ impl Device {
                 unsafe { self.inner.raw.destroy_descriptor_set_layout(set, None) };
                 driver(source)
             })?;
-        Ok(LayoutInner { raw, set, bindings: d.bindings.clone(), descriptors: total, push })
+        Ok(LayoutInner {
+            raw,
+            set,
+            bindings: d.bindings.clone(),
+            push_constants: d.push_constants.clone(),
+            descriptors: total,
+            push,
+        })
     }
 }

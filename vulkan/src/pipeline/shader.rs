@@ -20,7 +20,11 @@ impl<'a> ShaderStage<'a> {
     /// A module whose entry point is `main`.
     #[must_use]
     pub fn new(spirv: &'a [u32]) -> Self {
-        Self { spirv, entry: c"main", constants: &[] }
+        Self {
+            spirv,
+            entry: c"main",
+            constants: &[],
+        }
     }
 }
 
@@ -39,14 +43,21 @@ impl Constants {
         for (id, value) in constants {
             // At most 2^14 constants fit in a module, so the offset fits.
             let offset = data.len() as u32;
-            entries.push(vk::SpecializationMapEntry::default().constant_id(*id).offset(offset).size(4));
+            entries.push(
+                vk::SpecializationMapEntry::default()
+                    .constant_id(*id)
+                    .offset(offset)
+                    .size(4),
+            );
             data.extend_from_slice(&value.to_ne_bytes());
         }
         Self { entries, data }
     }
 
     pub(crate) fn info(&self) -> vk::SpecializationInfo<'_> {
-        vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.data)
+        vk::SpecializationInfo::default()
+            .map_entries(&self.entries)
+            .data(&self.data)
     }
 }
 
@@ -67,18 +78,29 @@ impl<'a> Module<'a> {
             let reason = match spirv.first() {
                 None => format!("the {stage} stage is empty"),
                 Some(word) => {
-                    format!("the {stage} stage is no SPIR-V: it starts with {word:#010x} in place of {SPIRV_MAGIC:#010x}")
+                    format!(
+                        "the {stage} stage is no SPIR-V: it starts with {word:#010x} in place of {SPIRV_MAGIC:#010x}"
+                    )
                 }
             };
-            return Err(PipelineError::Description { name: pipeline.into(), reason });
+            return Err(PipelineError::Description {
+                name: pipeline.into(),
+                reason,
+            });
         }
         let info = vk::ShaderModuleCreateInfo::default().code(spirv);
         // SAFETY: the words are a slice of whole words that starts like SPIR-V; that they are valid is the caller's
         // word, as for any driver, and the recompiler's tests hold it.
         let raw = unsafe { device.inner.raw.create_shader_module(&info, None) }
             .during("creating a shader module")
-            .map_err(|source| PipelineError::Driver { name: pipeline.into(), source })?;
-        Ok(Self { device: &device.inner.raw, raw })
+            .map_err(|source| PipelineError::Driver {
+                name: pipeline.into(),
+                source,
+            })?;
+        Ok(Self {
+            device: &device.inner.raw,
+            raw,
+        })
     }
 }
 

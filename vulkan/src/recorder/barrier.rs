@@ -69,7 +69,9 @@ impl BarrierScope {
 impl Recorder {
     /// Orders memory. Ends rendering.
     pub fn memory_barrier(&mut self, scope: BarrierScope) {
-        let Some(command) = self.command_outside() else { return };
+        let Some(command) = self.command_outside() else {
+            return;
+        };
         let barriers = [vk::MemoryBarrier2::default()
             .src_stage_mask(scope.source_stages)
             .src_access_mask(scope.source_access)
@@ -124,7 +126,11 @@ impl Recorder {
             return;
         }
         let (new_layout, destination_stages, destination_access, _) = to.scope();
-        let old_layout = if discard { vk::ImageLayout::UNDEFINED } else { old_layout };
+        let old_layout = if discard {
+            vk::ImageLayout::UNDEFINED
+        } else {
+            old_layout
+        };
         self.barriers.push(
             vk::ImageMemoryBarrier2::default()
                 .src_stage_mask(source_stages)

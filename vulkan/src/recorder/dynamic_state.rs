@@ -1,6 +1,8 @@
 //! State that is set while recording. Setters compare and note; a draw sends what changed.
 
 use super::Recorder;
+use crate::device::Feature;
+use crate::error::RecordError;
 use ash::vk;
 use bitflags::bitflags;
 use smallvec::SmallVec;
@@ -50,7 +52,12 @@ pub struct DepthState {
 
 impl Default for DepthState {
     fn default() -> Self {
-        Self { test: false, write: false, compare: vk::CompareOp::ALWAYS, bounds: None }
+        Self {
+            test: false,
+            write: false,
+            compare: vk::CompareOp::ALWAYS,
+            bounds: None,
+        }
     }
 }
 
@@ -136,9 +143,19 @@ impl Default for DynamicState {
     fn default() -> Self {
         let extent = vk::Extent2D { width: 1, height: 1 };
         let mut scissors = SmallVec::new();
-        scissors.push(vk::Rect2D { offset: vk::Offset2D::default(), extent });
+        scissors.push(vk::Rect2D {
+            offset: vk::Offset2D::default(),
+            extent,
+        });
         let mut viewports = SmallVec::new();
-        viewports.push(Viewport { x: 0.0, y: 0.0, width: 1.0, height: 1.0, min_depth: 0.0, max_depth: 1.0 });
+        viewports.push(Viewport {
+            x: 0.0,
+            y: 0.0,
+            width: 1.0,
+            height: 1.0,
+            min_depth: 0.0,
+            max_depth: 1.0,
+        });
         Self {
             dirty: Dirty::all(),
             viewports,
@@ -220,12 +237,59 @@ impl Recorder {
         }
     }
 
-    /// Sends what changed since the last draw.
+    /// Sends what changed since the last draw. Whether the device can do it.
     #[inline]
-    pub(super) fn flush_dynamic_state(&mut self, command: vk::CommandBuffer) {
-        if !self.dynamic.dirty.is_empty() {
-            self.send_dynamic_state(command);
+    pub(super) fn flush_dynamic_state(&mut self, name: &'static str, command: vk::CommandBuffer) -> bool {
+        if self.dynamic.dirty.is_empty() {
+            return true;
         }
+        if let Some(reason) = self.unable() {
+            self.fail(RecordError::Argument {
+                command: name,
+                reason,
+            });
+            return false;
+        }
+        self.send_dynamic_state(command);
+        true
+    }
+
+    /// What the state asks for and the device can't do.
+    fn unable(&self) -> Option<String> {
+        let state = &self.dynamic;
+        let (viewports, scissors) = (state.viewports.len(), state.scissors.len());
+        if viewports != scissors {
+            return Some(format!(
+                "{viewports} viewports and {scissors} scissors: there must be as many"
+            ));
+        }
+        let most = self.device.limits().max_viewports as usize;
+        if viewports > most {
+            return Some(format!("{viewports} viewports, and the device has {most}"));
+        }
+        let bias = state.depth_bias;
+        let needs = [
+            (viewports > 1, "several viewports", Feature::MultiViewport),
+            (
+                state.line_width != 1.0,
+                "a line width that is not 1",
+                Feature::WideLines,
+            ),
+            (
+                bias.enable && bias.clamp != 0.0,
+                "a bound of the depth bias",
+                Feature::DepthBiasClamp,
+            ),
+            (
+                state.depth.bounds.is_some(),
+                "a depth bounds test",
+                Feature::DepthBounds,
+            ),
+        ];
+        let lacking = needs
+            .into_iter()
+            .find(|(used, _, feature)| *used && !self.device.has(*feature));
+        lacking.map(|(_, what, feature)| format!("{what} needs {feature}, which the device lacks"))
     }
 
     fn send_dynamic_state(&mut self, command: vk::CommandBuffer) {
@@ -279,7 +343,14 @@ impl Recorder {
                     (vk::StencilFaceFlags::BACK, state.stencil.back),
                 ];
                 for (flag, face) in faces {
-                    device.cmd_set_stencil_op(command, flag, face.fail, face.pass, face.depth_fail, face.compare);
+                    device.cmd_set_stencil_op(
+                        command,
+                        flag,
+                        face.fail,
+                        face.pass,
+                        face.depth_fail,
+                        face.compare,
+                    );
                     device.cmd_set_stencil_compare_mask(command, flag, face.compare_mask);
                     device.cmd_set_stencil_write_mask(command, flag, face.write_mask);
                     device.cmd_set_stencil_reference(command, flag, face.reference);
@@ -301,10 +372,5 @@ impl Recorder {
                 device.cmd_set_rasterizer_discard_enable(command, state.discard);
             }
         }
-    }
-
-    /// Whether viewports and scissors are as many, which a draw needs.
-    pub(super) fn viewports_match(&self) -> bool {
-        self.dynamic.viewports.len() == self.dynamic.scissors.len()
     }
 }

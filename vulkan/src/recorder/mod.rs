@@ -64,7 +64,6 @@ struct Bound {
     graphics: vk::Pipeline,
     compute: vk::Pipeline,
     index: Option<(vk::Buffer, u64, vk::IndexType)>,
-    topology_class_set: bool,
 }
 
 /// Records commands for [`Device::submit`]. Used by one thread at a time.
@@ -120,9 +119,12 @@ impl Device {
         // SAFETY: the pool was just made.
         let buffers = unsafe { raw.allocate_command_buffers(&info) }.during("allocating a command buffer");
         match buffers.map(|buffers| buffers.first().copied()) {
-            Ok(Some(command)) => {
-                Ok(Slot { pool, command, sets: SetPools::default(), value: TimelineValue::default() })
-            }
+            Ok(Some(command)) => Ok(Slot {
+                pool,
+                command,
+                sets: SetPools::default(),
+                value: TimelineValue::default(),
+            }),
             other => {
                 // SAFETY: nobody uses the pool yet.
                 unsafe { raw.destroy_command_pool(pool, None) };
@@ -161,6 +163,12 @@ impl Recorder {
     /// Takes the error, after which commands are recorded again. What was recorded before it stays.
     pub fn take_error(&mut self) -> Option<RecordError> {
         self.error.take()
+    }
+
+    /// The open command buffer, for commands that this crate does not wrap; opens one where none is, and answers
+    /// `None` while an error stands. What such commands bind or set, the recorder does not know.
+    pub fn raw(&mut self) -> Option<vk::CommandBuffer> {
+        self.command()
     }
 
     fn fail(&mut self, error: impl Into<RecordError>) {
@@ -210,8 +218,7 @@ impl Recorder {
             None => self.device.create_slot()?,
         };
         let raw = &self.device.inner.raw;
-        let info =
-            vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+        let info = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: the slot's last submission has completed, so its pools are not in use; the recorder is their only
         // owner.
         let begun = unsafe {
@@ -226,9 +233,6 @@ impl Recorder {
         let command = slot.command;
         let ticket = self.device.inner.retire.lock().begin();
         self.open = Some(Open { slot, ticket });
-        self.bound = Bound::default();
-        self.dynamic.forget();
-        self.labels = 0;
         Ok(command)
     }
 
@@ -248,9 +252,13 @@ impl Recorder {
         }
         self.final_barrier(command);
         // SAFETY: the command buffer is recording, outside of rendering.
-        let ended = unsafe { self.device.inner.raw.end_command_buffer(command) }.during("closing a command buffer");
+        let ended =
+            unsafe { self.device.inner.raw.end_command_buffer(command) }.during("closing a command buffer");
         match (ended, &self.open) {
-            (Ok(()), Some(open)) => Ok(Recording { command, ticket: open.ticket }),
+            (Ok(()), Some(open)) => Ok(Recording {
+                command,
+                ticket: open.ticket,
+            }),
             (ended, _) => {
                 self.discard();
                 let unknown = || DriverError::new("closing a command buffer", vk::Result::ERROR_UNKNOWN);
@@ -265,6 +273,7 @@ impl Recorder {
             slot.value = value;
             self.idle.push_back(slot);
         }
+        self.forget_bound();
         self.moved.clear();
         for readback in self.readbacks.drain(..) {
             readback.store(value.0, Ordering::Release);
@@ -282,8 +291,16 @@ impl Recorder {
             image.set_use(before);
         }
         self.readbacks.clear();
-        self.rendering.forget();
+        self.forget_bound();
         self.error = None;
+    }
+
+    /// What the last command buffer had bound and set says nothing about the next. Done when it ends, so that state
+    /// set before the next one's first command counts for it.
+    fn forget_bound(&mut self) {
+        self.bound = Bound::default();
+        self.dynamic.forget();
+        self.rendering.forget();
         self.labels = 0;
     }
 
@@ -292,9 +309,13 @@ impl Recorder {
         if self.device.inner.debug_utils.is_none() {
             return;
         }
-        let Ok(name) = std::ffi::CString::new(name) else { return };
+        let Ok(name) = std::ffi::CString::new(name) else {
+            return;
+        };
         // Vulkan wants labels to be nested with rendering; ending rendering is the simple way to keep them so.
-        let Some(command) = self.command_outside() else { return };
+        let Some(command) = self.command_outside() else {
+            return;
+        };
         if let Some(debug) = &self.device.inner.debug_utils {
             let label = vk::DebugUtilsLabelEXT::default().label_name(&name);
             // SAFETY: the command buffer is recording.
@@ -308,7 +329,9 @@ impl Recorder {
         if self.labels == 0 {
             return;
         }
-        let Some(command) = self.command_outside() else { return };
+        let Some(command) = self.command_outside() else {
+            return;
+        };
         self.labels -= 1;
         self.device.end_label(command);
     }

@@ -28,9 +28,15 @@ impl ClearValue {
             depth_stencil: vk::ClearDepthStencilValue { depth, stencil },
         };
         match self {
-            Self::Float(float32) => vk::ClearValue { color: vk::ClearColorValue { float32 } },
-            Self::Uint(uint32) => vk::ClearValue { color: vk::ClearColorValue { uint32 } },
-            Self::Sint(int32) => vk::ClearValue { color: vk::ClearColorValue { int32 } },
+            Self::Float(float32) => vk::ClearValue {
+                color: vk::ClearColorValue { float32 },
+            },
+            Self::Uint(uint32) => vk::ClearValue {
+                color: vk::ClearColorValue { uint32 },
+            },
+            Self::Sint(int32) => vk::ClearValue {
+                color: vk::ClearColorValue { int32 },
+            },
             Self::Depth(depth) => depth_stencil(depth, 0),
             Self::Stencil(stencil) => depth_stencil(0.0, stencil),
         }
@@ -88,7 +94,13 @@ impl<'a> Attachment<'a> {
     /// Written, kept at the end, without resolve.
     #[must_use]
     pub fn new(view: &'a ImageView, load: LoadOp) -> Self {
-        Self { view, load, store: true, usage: AttachmentUse::Write, resolve: None }
+        Self {
+            view,
+            load,
+            store: true,
+            usage: AttachmentUse::Write,
+            resolve: None,
+        }
     }
 }
 
@@ -107,13 +119,21 @@ pub struct RenderingInfo<'a> {
     pub stencil: Option<Attachment<'a>>,
 }
 
+#[derive(Clone, Copy, PartialEq, Default)]
+struct SlotKey {
+    view: vk::ImageView,
+    resolve: vk::ImageView,
+    layout: vk::ImageLayout,
+    store: bool,
+}
+
 /// What a run of rendering is told apart by.
 #[derive(Clone, PartialEq, Default)]
 struct RenderingKey {
     area: vk::Rect2D,
     layers: u32,
-    /// View, resolve view and layout of each slot; depth and stencil last.
-    slots: SmallVec<[(vk::ImageView, vk::ImageView, vk::ImageLayout); 10]>,
+    /// Each slot; depth and stencil last.
+    slots: SmallVec<[SlotKey; 10]>,
 }
 
 #[derive(Default)]
@@ -146,7 +166,10 @@ impl RenderingInfo<'_> {
     /// The one use of the depth-stencil image: what writes wins.
     fn depth_use(&self) -> ImageUse {
         let uses = [self.depth.as_ref(), self.stencil.as_ref()];
-        let uses = uses.into_iter().flatten().map(|attachment| image_use(attachment, true));
+        let uses = uses
+            .into_iter()
+            .flatten()
+            .map(|attachment| image_use(attachment, true));
         let rank = |to: &ImageUse| match to {
             ImageUse::General => 2,
             ImageUse::DepthStencilAttachment => 1,
@@ -171,7 +194,13 @@ impl Recorder {
         }
         let depth_use = info.depth_use();
         self.note_key(info, depth_use);
-        let all = || info.colour.iter().flatten().chain(info.depth.as_ref()).chain(info.stencil.as_ref());
+        let all = || {
+            info.colour
+                .iter()
+                .flatten()
+                .chain(info.depth.as_ref())
+                .chain(info.stencil.as_ref())
+        };
         if self.rendering.active
             && self.rendering.key == self.rendering.scratch
             && all().all(|attachment| attachment.load == LoadOp::Load)
@@ -195,7 +224,11 @@ impl Recorder {
             self.queue_transition(&image.inner, depth_use, false);
         }
         let mut resolved = None;
-        for resolve in [info.depth, info.stencil].into_iter().flatten().filter_map(|a| a.resolve) {
+        for resolve in [info.depth, info.stencil]
+            .into_iter()
+            .flatten()
+            .filter_map(|a| a.resolve)
+        {
             if resolved != Some(&resolve.view.image) {
                 self.queue_transition(&resolve.view.image.inner, ImageUse::DepthStencilAttachment, false);
                 resolved = Some(&resolve.view.image);
@@ -209,12 +242,15 @@ impl Recorder {
             .iter()
             .map(|slot| match slot {
                 None => vk::RenderingAttachmentInfo::default(),
-                Some(attachment) => {
-                    raw_attachment(attachment, image_use(attachment, false), ImageUse::ColourAttachment)
-                }
+                Some(attachment) => raw_attachment(
+                    attachment,
+                    image_use(attachment, false),
+                    ImageUse::ColourAttachment,
+                ),
             })
             .collect();
-        let depth_stencil = |attachment| raw_attachment(attachment, depth_use, ImageUse::DepthStencilAttachment);
+        let depth_stencil =
+            |attachment| raw_attachment(attachment, depth_use, ImageUse::DepthStencilAttachment);
         let depth = info.depth.as_ref().map(depth_stencil);
         let stencil = info.stencil.as_ref().map(depth_stencil);
         let mut raw = vk::RenderingInfo::default()
@@ -240,11 +276,19 @@ impl Recorder {
         key.layers = info.layers;
         key.slots.clear();
         let mut slot = |attachment: Option<&Attachment<'_>>, to: Option<ImageUse>| {
-            key.slots.push(attachment.map_or_else(Default::default, |attachment| {
-                let resolve = attachment.resolve.map_or(vk::ImageView::null(), |resolve| resolve.view.raw);
-                let to = to.unwrap_or_else(|| image_use(attachment, false));
-                (attachment.view.raw, resolve, to.layout())
-            }));
+            key.slots
+                .push(attachment.map_or_else(Default::default, |attachment| {
+                    let resolve = attachment
+                        .resolve
+                        .map_or(vk::ImageView::null(), |resolve| resolve.view.raw);
+                    let to = to.unwrap_or_else(|| image_use(attachment, false));
+                    SlotKey {
+                        view: attachment.view.raw,
+                        resolve,
+                        layout: to.layout(),
+                        store: attachment.store,
+                    }
+                }));
         };
         for attachment in info.colour {
             slot(attachment.as_ref(), None);
@@ -266,9 +310,18 @@ impl Recorder {
             reason = Some("the area begins outside of the targets".to_owned());
         }
         if info.colour.len() > self.device.limits().max_colour_attachments as usize {
-            reason = Some(format!("{} colour slots are more than the device has", info.colour.len()));
+            reason = Some(format!(
+                "{} colour slots are more than the device has",
+                info.colour.len()
+            ));
         }
-        for attachment in info.colour.iter().flatten().chain(info.depth.as_ref()).chain(info.stencil.as_ref()) {
+        for attachment in info
+            .colour
+            .iter()
+            .flatten()
+            .chain(info.depth.as_ref())
+            .chain(info.stencil.as_ref())
+        {
             let view = attachment.view.description();
             let extent = attachment.view.image.mip_extent(view.base_mip);
             if end_x > i64::from(extent.width) || end_y > i64::from(extent.height) {
@@ -280,7 +333,10 @@ impl Recorder {
                 ));
             }
             if info.layers > view.layers {
-                reason = Some(format!("{} layers are asked of a view of {}", info.layers, view.layers));
+                reason = Some(format!(
+                    "{} layers are asked of a view of {}",
+                    info.layers, view.layers
+                ));
             }
         }
         match reason {
@@ -315,8 +371,11 @@ fn raw_attachment<'a>(
         LoadOp::Clear(value) => (vk::AttachmentLoadOp::CLEAR, value.raw()),
         LoadOp::Discard => (vk::AttachmentLoadOp::DONT_CARE, vk::ClearValue::default()),
     };
-    let store =
-        if attachment.store { vk::AttachmentStoreOp::STORE } else { vk::AttachmentStoreOp::DONT_CARE };
+    let store = if attachment.store {
+        vk::AttachmentStoreOp::STORE
+    } else {
+        vk::AttachmentStoreOp::DONT_CARE
+    };
     let raw = vk::RenderingAttachmentInfo::default()
         .image_view(attachment.view.raw)
         .image_layout(to.layout())

@@ -1,0 +1,231 @@
+//! What the stages between Decode and Commit hand on, row by row.
+
+use bevy_ecs::prelude::*;
+use relic_core::GuestRange;
+
+use crate::{pipeline::PipelineId, shader::ProgramId};
+
+/// One resource plan to walk: a stage of a draw, or a dispatch.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Walk {
+    /// Whose plan.
+    pub program: ProgramId,
+    /// First user-data word in the draws' or dispatches' vector.
+    pub user_data: u32,
+    /// Whether the words lie in the dispatches' vector.
+    pub compute: bool,
+    /// The command it belongs to.
+    pub command: u32,
+}
+
+/// What Capture found out: the walks that Evaluate does.
+#[derive(Component, Default, Debug)]
+pub struct Captures {
+    /// In the order of the stream.
+    pub walks: Vec<Walk>,
+    /// Walks of each draw: vertex, pixel (`u32::MAX` for none).
+    pub draws: Vec<[u32; 2]>,
+    /// Walk of each dispatch.
+    pub dispatches: Vec<u32>,
+}
+
+/// Ranges of one walk's results in its chunk's vectors.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WalkResult {
+    /// Whose plan was walked.
+    pub program: ProgramId,
+    /// Descriptor words.
+    pub words: (u32, u32),
+    /// Flat words.
+    pub flat: (u32, u32),
+    /// Guest ranges read.
+    pub reads: (u32, u32),
+    /// Why there is no result.
+    pub refusal: Option<String>,
+    /// The program was not analysed yet: there is neither result nor refusal.
+    pub pending: bool,
+}
+
+impl WalkResult {
+    /// No result yet.
+    #[must_use]
+    pub const fn pending(program: ProgramId) -> Self {
+        Self {
+            program,
+            words: (0, 0),
+            flat: (0, 0),
+            reads: (0, 0),
+            refusal: None,
+            pending: true,
+        }
+    }
+}
+
+/// Results of one chunk of walks, made by one task.
+#[derive(Default, Debug)]
+pub struct EvaluationChunk {
+    /// Descriptor words of all its walks.
+    pub words: Vec<u32>,
+    /// Flat words of all its walks.
+    pub flat: Vec<u32>,
+    /// Guest ranges that all its walks read.
+    pub reads: Vec<GuestRange>,
+    /// One for each walk.
+    pub results: Vec<WalkResult>,
+}
+
+/// What Evaluate found out.
+#[derive(Component, Default, Debug)]
+pub struct Evaluations {
+    /// Chunks of [`Evaluations::CHUNK`] walks each, in order; more than needed may be there from earlier batches.
+    pub chunks: Vec<EvaluationChunk>,
+}
+
+impl Evaluations {
+    /// Walks in a chunk.
+    pub const CHUNK: usize = 128;
+
+    /// The chunk and the result of a walk.
+    #[must_use]
+    pub fn get(&self, walk: u32) -> Option<(&EvaluationChunk, &WalkResult)> {
+        let chunk = self.chunks.get(walk as usize / Self::CHUNK)?;
+        chunk
+            .results
+            .get(walk as usize % Self::CHUNK)
+            .map(|result| (chunk, result))
+    }
+}
+
+/// Index of an image in the image store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct ImageId(pub u32);
+
+/// Index of an image view in the image store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct ViewId(pub u32);
+
+/// Index of a sampler in the image store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct SamplerId(pub u32);
+
+/// What one binding of a draw or dispatch holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BoundResource {
+    /// Guest memory as a storage buffer; an empty range is a null descriptor.
+    Buffer(GuestRange),
+    /// An image to sample from.
+    Sampled(ViewId),
+    /// An image to load from and store to.
+    Storage(ViewId),
+    /// A sampler.
+    Sampler(SamplerId),
+    /// Nothing: reads give 0.
+    NullSampled,
+    /// Nothing: reads give 0, stores do nothing.
+    NullStorage,
+    /// The flat words of a walk, as a uniform buffer.
+    Flat {
+        /// The walk.
+        walk: u32,
+    },
+}
+
+/// Targets that a draw renders to: index in [`Prepared::targets`].
+pub type TargetSetIndex = u32;
+
+/// Targets of draws.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TargetSet {
+    /// Colour target by slot.
+    pub colour: [Option<ViewId>; 8],
+    /// Depth target.
+    pub depth: Option<ViewId>,
+    /// Stencil target.
+    pub stencil: Option<ViewId>,
+    /// Width and height that all share.
+    pub extent: [u32; 2],
+}
+
+/// One draw or dispatch that can be recorded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PreparedRow {
+    /// Its pipeline.
+    pub pipeline: PipelineId,
+    /// Range of [`Prepared::bindings`]: (binding number, resource).
+    pub bindings: (u32, u32),
+    /// Targets, for draws.
+    pub targets: TargetSetIndex,
+}
+
+/// A row that has no preparation yet, or never will.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Preparedness {
+    /// Ready to be recorded.
+    Ready(PreparedRow),
+    /// The shader pool is at work for it.
+    Pending,
+    /// Draws nothing: all its output is masked, or a stage is missing that the state does without.
+    Nothing,
+    /// It can't be drawn, for this reason.
+    Refused(String),
+}
+
+/// What Prepare found out.
+#[derive(Component, Default, Debug)]
+pub struct Prepared {
+    /// For each draw.
+    pub draws: Vec<Preparedness>,
+    /// For each dispatch.
+    pub dispatches: Vec<Preparedness>,
+    /// Bindings of all rows.
+    pub bindings: Vec<(u32, BoundResource)>,
+    /// Target sets in use.
+    pub targets: Vec<TargetSet>,
+    /// Guest ranges that the CPU must read before a command: (command, range), textures to be uploaded.
+    pub uploads: Vec<(u32, ImageId, GuestRange)>,
+    /// Guest ranges that draws and dispatches write: (command, range).
+    pub writes: Vec<(u32, GuestRange)>,
+}
+
+/// A value that a committed or decoded row writes to memory on the GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PendingLabel {
+    /// Where.
+    pub address: relic_core::GuestAddress,
+    /// What.
+    pub value: u64,
+    /// All 64 bits, or the low 32.
+    pub wide: bool,
+    /// Timeline value at which it is written, once its batch is submitted.
+    pub timeline: Option<u64>,
+}
+
+/// Label writes of a queue that have not landed yet, oldest first.
+#[derive(Component, Default, Debug)]
+pub struct PendingLabels(pub Vec<PendingLabel>);
+
+/// What a batch does when the GPU has finished it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completion {
+    /// A flip becomes due.
+    Flip(crate::video::FlipRequest),
+    /// An end-of-pipe interrupt of the queue.
+    Interrupt,
+    /// The GPU clock is written at this address.
+    Clock(relic_core::GuestAddress),
+}
+
+/// Completions of a queue in order, each with the timeline value of its batch.
+#[derive(Component, Default, Debug)]
+pub struct Completions {
+    /// Of rows committed in this run, whose batch is not submitted yet.
+    pub recorded: Vec<Completion>,
+    /// Submitted: (timeline value, what).
+    pub submitted: std::collections::VecDeque<(u64, Completion)>,
+    /// Timeline value of the queue's last batch.
+    pub last: u64,
+}
+
+/// Guest memory that submitted batches write: (timeline value, range). The CPU does not read these until then.
+#[derive(Resource, Default, Debug)]
+pub struct InFlightWrites(pub Vec<(u64, GuestRange)>);

@@ -1,0 +1,35 @@
+//! libkernel: threads, synchronisation, memory, time, and what the C start-up code asks of the kernel. Its library
+//! libScePosix shares most functions.
+
+/// Declares one function under its `sce` name, which returns kernel error codes, and under its POSIX name, which
+/// returns the error number.
+macro_rules! pthread_pair {
+    ($($(#[$doc:meta])* $sce:ident, $posix:ident ($($argument:ident: $kind:ty),* $(,)?) $body:block)*) => {$(
+        $(#[$doc])*
+        #[relic_macros::guest_fn(libkernel)]
+        pub(crate) extern "sysv64" fn $sce($($argument: $kind),*) -> $crate::result::SceResult {
+            let body = || -> Result<(), $crate::result::Errno> { $body };
+            body().into()
+        }
+        $(#[$doc])*
+        #[relic_macros::guest_fn(libkernel, libScePosix)]
+        pub(crate) extern "sysv64" fn $posix($($argument: $kind),*) -> $crate::result::PthreadResult {
+            let body = || -> Result<(), $crate::result::Errno> { $body };
+            body().into()
+        }
+    )*};
+}
+
+mod debug;
+pub(crate) mod environment;
+pub(crate) mod equeue;
+mod errno;
+mod event_flag;
+mod handle;
+mod memory;
+mod semaphore;
+mod stack_protector;
+pub(crate) mod thread;
+mod time;
+mod tls;
+mod user_event;

@@ -1,0 +1,324 @@
+//! Creating, ending and joining threads.
+
+use std::{
+    arch::naked_asm,
+    cell::Cell,
+    ffi::c_void,
+    mem::MaybeUninit,
+    ptr,
+    sync::{Arc, PoisonError, atomic::Ordering},
+};
+
+use relic_components::message::Message;
+use relic_core::{GuestAddress, GuestRange};
+use relic_macros::guest_fn;
+
+use super::{
+    Thread,
+    attributes::{self, Attributes, AttributesPlace},
+    become_current, by_handle, current, forget, key, threads,
+};
+use crate::{
+    pointer::{Opaque, Out, Text, address_of, host},
+    report,
+    result::{Errno, PthreadResult, SceResult},
+    runtime, start,
+};
+
+/// Longest name, in bytes without the NUL.
+pub(super) const NAME_LIMIT: usize = 31;
+
+/// What a host thread needs on the guest's stack beside what the guest asked for: libraries of the host use more
+/// stack than the console's.
+const HOST_STACK: u64 = 512 * 1024;
+
+type ThreadEntry = extern "sysv64" fn(Opaque) -> Opaque;
+
+thread_local! {
+    /// Stack pointer in `enter`, where `scePthreadExit` goes back to.
+    static BASE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Calls `function` and keeps the stack pointer in `base`, so that [`leave`] can return from here.
+///
+/// # Safety
+/// `function` must be callable with these arguments, `base` writable.
+#[unsafe(naked)]
+unsafe extern "sysv64" fn enter(base: *mut usize, function: u64, first: u64, second: u64, third: u64) -> u64 {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "mov [rdi], rsp",
+        "mov rax, rsi",
+        "mov rdi, rdx",
+        "mov rsi, rcx",
+        "mov rdx, r8",
+        "call rax",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
+}
+
+/// Returns `value` from the [`enter`] that stored `base`, dropping every frame above it.
+///
+/// # Safety
+/// The `enter` must be active on this thread, and no Rust frame above it may own anything.
+#[unsafe(naked)]
+unsafe extern "sysv64" fn leave(base: usize, value: u64) -> ! {
+    naked_asm!(
+        "mov rsp, rdi",
+        "mov rax, rsi",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
+}
+
+/// Runs the guest's entry point on the initial thread. When it returns, its value is the exit code.
+pub(crate) fn run_main(entry: GuestAddress, stack: *mut usize) -> ! {
+    let thread = Thread::new("main".to_owned(), Attributes::default());
+    become_current(&thread);
+    let mut base = 0;
+    BASE.with(|cell| cell.set((&raw mut base).expose_provenance()));
+    // SAFETY: the entry point of the program and the kernel's block.
+    let value = unsafe {
+        enter(
+            &raw mut base,
+            address_of(start::enter_guest as *const ()),
+            entry.0,
+            address_of(stack),
+            address_of(start::exit_callback as *const ()),
+        )
+    };
+    if *thread.result.lock().unwrap_or_else(PoisonError::into_inner) == Some(EXITED) {
+        // The main thread called scePthreadExit: the process lives until its last thread ends.
+        key::run_destructors();
+        forget(&thread);
+        while let Some(other) = {
+            let others = threads();
+            others.iter().find(|other| !is_done(other)).cloned()
+        } {
+            let mut result = other.result.lock().unwrap_or_else(PoisonError::into_inner);
+            while result.is_none() {
+                result = other.ended.wait(result).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+        crate::libc::exit::exit(0)
+    }
+    crate::libc::exit::exit(value as i32)
+}
+
+/// Marks that the main thread left by `scePthreadExit`.
+const EXITED: u64 = u64::MAX;
+
+fn is_done(thread: &Thread) -> bool {
+    thread
+        .result
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .is_some()
+}
+
+/// What a new host thread gets.
+struct Begin {
+    thread: Arc<Thread>,
+    entry: ThreadEntry,
+    argument: u64,
+}
+
+extern "C" fn thread_main(begin: *mut c_void) -> *mut c_void {
+    // SAFETY: `create` leaked this box for us.
+    let begin = unsafe { Box::from_raw(begin.cast::<Begin>()) };
+    let Begin {
+        thread,
+        entry,
+        argument,
+    } = *begin;
+    super::NUMBER.with(|cell| cell.set(thread.number));
+    let name = thread.name.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    report::adopt_thread(&name);
+    runtime::send_if_running(Message::ThreadStarted {
+        thread: thread.number,
+        name,
+        stack: own_stack(),
+        priority: thread.priority.load(Ordering::Relaxed),
+    });
+    let mut base = 0;
+    BASE.with(|cell| cell.set((&raw mut base).expose_provenance()));
+    // SAFETY: the guest's thread function with its argument.
+    let value = unsafe { enter(&raw mut base, address_of(entry as *const ()), argument, 0, 0) };
+    key::run_destructors();
+    runtime::send_if_running(Message::ThreadEnded {
+        thread: thread.number,
+    });
+    report::release_thread();
+    if thread.detached.load(Ordering::Acquire) {
+        forget(&thread);
+    }
+    *thread.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
+    thread.ended.notify_all();
+    ptr::null_mut()
+}
+
+/// The calling thread's stack.
+fn own_stack() -> GuestRange {
+    let mut attributes = MaybeUninit::uninit();
+    let (mut start, mut size) = (ptr::null_mut(), 0);
+    // SAFETY: places of ours; the attributes are read only when filled.
+    unsafe {
+        if libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) == 0 {
+            libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut start, &raw mut size);
+            libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        }
+    }
+    GuestRange::new(GuestAddress(address_of(start)), size as u64)
+}
+
+fn create(
+    out: Out<u64>,
+    place: AttributesPlace,
+    entry: Option<ThreadEntry>,
+    argument: u64,
+    name: String,
+) -> Result<(), Errno> {
+    let entry = entry.ok_or(Errno::EINVAL)?;
+    if out.is_null() {
+        return Err(Errno::EINVAL);
+    }
+    let attributes = attributes::read(place)?;
+    let thread = Thread::new(name, attributes);
+    let handle = thread.handle();
+    threads().push(Arc::clone(&thread));
+    // Before the thread runs: it may look at the variable.
+    out.write(handle);
+    let begin = Box::into_raw(Box::new(Begin {
+        thread: Arc::clone(&thread),
+        entry,
+        argument,
+    }));
+    // SAFETY: the host's thread gets the box; the attribute object lives through the call.
+    let failed = unsafe {
+        let mut host_attributes = MaybeUninit::uninit();
+        libc::pthread_attr_init(host_attributes.as_mut_ptr());
+        let host_attributes = host_attributes.as_mut_ptr();
+        libc::pthread_attr_setstacksize(host_attributes, (attributes.stack_size + HOST_STACK) as usize);
+        libc::pthread_attr_setdetachstate(host_attributes, libc::PTHREAD_CREATE_DETACHED);
+        let mut id = 0;
+        let failed = libc::pthread_create(&raw mut id, host_attributes, thread_main, begin.cast());
+        libc::pthread_attr_destroy(host_attributes);
+        failed
+    };
+    if failed != 0 {
+        // SAFETY: no thread took it.
+        drop(unsafe { Box::from_raw(begin) });
+        forget(&thread);
+        return Err(Errno::EAGAIN);
+    }
+    Ok(())
+}
+
+fn join(handle: u64, out: Out<u64>) -> Result<(), Errno> {
+    let thread = by_handle(handle).ok_or(Errno::ESRCH)?;
+    if thread.number == super::current_number() {
+        return Err(Errno::EDEADLK);
+    }
+    if thread.detached.load(Ordering::Acquire) {
+        return Err(Errno::EINVAL);
+    }
+    let mut result = thread.result.lock().unwrap_or_else(PoisonError::into_inner);
+    let value = loop {
+        match *result {
+            Some(value) => break value,
+            None => result = thread.ended.wait(result).unwrap_or_else(PoisonError::into_inner),
+        }
+    };
+    drop(result);
+    forget(&thread);
+    out.write(value);
+    Ok(())
+}
+
+/// Creates a thread.
+#[guest_fn(libkernel)]
+pub(crate) extern "sysv64" fn scePthreadCreate(
+    out: Out<u64>,
+    attributes: AttributesPlace,
+    entry: Option<ThreadEntry>,
+    argument: u64,
+    name: Text,
+) -> SceResult {
+    create(out, attributes, entry, argument, name.to_text(NAME_LIMIT)).into()
+}
+
+/// Creates a thread.
+#[guest_fn(libkernel, libScePosix)]
+pub(crate) extern "sysv64" fn pthread_create(
+    out: Out<u64>,
+    attributes: AttributesPlace,
+    entry: Option<ThreadEntry>,
+    argument: u64,
+) -> PthreadResult {
+    create(out, attributes, entry, argument, String::new()).into()
+}
+
+/// Creates a named thread.
+#[guest_fn(libkernel, libScePosix)]
+pub(crate) extern "sysv64" fn pthread_create_name_np(
+    out: Out<u64>,
+    attributes: AttributesPlace,
+    entry: Option<ThreadEntry>,
+    argument: u64,
+    name: Text,
+) -> PthreadResult {
+    create(out, attributes, entry, argument, name.to_text(NAME_LIMIT)).into()
+}
+
+/// Ends the calling thread.
+#[guest_fn(libkernel, also = "pthread_exit")]
+pub(crate) extern "sysv64" fn scePthreadExit(value: u64) -> ! {
+    let base = BASE.with(Cell::get);
+    let thread = current();
+    if thread.number == 1 {
+        *thread.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(EXITED);
+    }
+    drop(thread);
+    if base == 0 {
+        report::abort(format_args!(
+            "scePthreadExit on a thread that the guest did not create"
+        ));
+    }
+    // SAFETY: `enter` of this thread stored it, and is active; this frame owns nothing any more.
+    unsafe { leave(*host::<usize>(base as u64), value) }
+}
+
+pthread_pair! {
+    scePthreadJoin, pthread_join(handle: u64, out: Out<u64>) {
+        join(handle, out)
+    }
+    scePthreadDetach, pthread_detach(handle: u64) {
+        let thread = by_handle(handle).ok_or(Errno::ESRCH)?;
+        if thread.detached.swap(true, Ordering::AcqRel) {
+            return Err(Errno::EINVAL);
+        }
+        if is_done(&thread) {
+            forget(&thread);
+        }
+        Ok(())
+    }
+}

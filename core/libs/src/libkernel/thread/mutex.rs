@@ -1,0 +1,353 @@
+//! Mutexes. The uncontended path is one compare-and-swap of parking_lot's lock word and a store of the owner.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use parking_lot::{
+    RawMutex,
+    lock_api::{RawMutex as _, RawMutexTimed as _},
+};
+
+use super::{current_number, place::Place, wait::Deadline};
+use crate::{
+    libkernel::time::Timespec,
+    pointer::{In, Out},
+    result::{Errno, PthreadResult, SceResult},
+};
+
+/// What locking a mutex again, on the thread that holds it, does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    ErrorCheck = 1,
+    Recursive = 2,
+    Normal = 3,
+    Adaptive = 4,
+}
+
+impl Kind {
+    const fn from_number(number: i32) -> Option<Self> {
+        match number {
+            1 => Some(Self::ErrorCheck),
+            2 => Some(Self::Recursive),
+            3 => Some(Self::Normal),
+            4 => Some(Self::Adaptive),
+            _ => None,
+        }
+    }
+}
+
+/// Attributes of a mutex.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MutexAttributes {
+    kind: Kind,
+    protocol: i32,
+}
+
+impl Default for MutexAttributes {
+    fn default() -> Self {
+        Self {
+            kind: Kind::ErrorCheck,
+            protocol: 0,
+        }
+    }
+}
+
+/// A mutex.
+pub(crate) struct Mutex {
+    raw: RawMutex,
+    /// Number of the thread that holds it, 0 for none. Only the holder stores.
+    owner: AtomicU64,
+    /// How often the holder has locked it again. Only the holder touches it.
+    depth: AtomicU32,
+    kind: Kind,
+}
+
+pub(crate) type MutexPlace = Place<Mutex>;
+type AttributesPlace = Place<std::cell::Cell<MutexAttributes>>;
+
+impl Mutex {
+    fn new(kind: Kind) -> Self {
+        Self {
+            raw: RawMutex::INIT,
+            owner: AtomicU64::new(0),
+            depth: AtomicU32::new(0),
+            kind,
+        }
+    }
+
+    /// The mutex that an initialiser stands for.
+    fn of_initialiser(value: usize) -> Option<Self> {
+        match value {
+            0 => Some(Self::new(Kind::ErrorCheck)),
+            1 => Some(Self::new(Kind::Adaptive)),
+            _ => None,
+        }
+    }
+
+    /// Locks, or counts where this thread holds it already.
+    fn lock(&self, deadline: Deadline) -> Result<(), Errno> {
+        let me = current_number();
+        if self.owner.load(Ordering::Relaxed) == me {
+            match self.kind {
+                Kind::Recursive => return self.deepen(),
+                Kind::ErrorCheck | Kind::Adaptive => return Err(Errno::EDEADLK),
+                // Waits for itself, as the console does.
+                Kind::Normal => {}
+            }
+        }
+        match deadline {
+            Deadline::Never => self.raw.lock(),
+            Deadline::At(instant) => {
+                if !self.raw.try_lock_until(instant) {
+                    return Err(Errno::ETIMEDOUT);
+                }
+            }
+        }
+        self.owner.store(me, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn try_lock(&self) -> Result<(), Errno> {
+        let me = current_number();
+        if self.owner.load(Ordering::Relaxed) == me {
+            return if self.kind == Kind::Recursive {
+                self.deepen()
+            } else {
+                Err(Errno::EBUSY)
+            };
+        }
+        if !self.raw.try_lock() {
+            return Err(Errno::EBUSY);
+        }
+        self.owner.store(me, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn deepen(&self) -> Result<(), Errno> {
+        let depth = self
+            .depth
+            .load(Ordering::Relaxed)
+            .checked_add(1)
+            .ok_or(Errno::EAGAIN)?;
+        self.depth.store(depth, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn unlock(&self) -> Result<(), Errno> {
+        if self.owner.load(Ordering::Relaxed) != current_number() {
+            return Err(Errno::EPERM);
+        }
+        let depth = self.depth.load(Ordering::Relaxed);
+        if depth > 0 {
+            self.depth.store(depth - 1, Ordering::Relaxed);
+            return Ok(());
+        }
+        self.owner.store(0, Ordering::Relaxed);
+        // SAFETY: the owner word says that this thread holds it.
+        unsafe { self.raw.unlock() };
+        Ok(())
+    }
+
+    /// Unlocks however deep it is locked. Returns the depth for [`Self::lock_again`].
+    pub(super) fn unlock_fully(&self) -> Result<u32, Errno> {
+        if self.owner.load(Ordering::Relaxed) != current_number() {
+            return Err(Errno::EPERM);
+        }
+        let depth = self.depth.swap(0, Ordering::Relaxed);
+        self.unlock()?;
+        Ok(depth)
+    }
+
+    /// Locks as deep as it was.
+    pub(super) fn lock_again(&self, depth: u32) {
+        self.raw.lock();
+        self.owner.store(current_number(), Ordering::Relaxed);
+        self.depth.store(depth, Ordering::Relaxed);
+    }
+}
+
+/// The mutex at `place`.
+pub(super) fn get(place: MutexPlace) -> Result<&'static Mutex, Errno> {
+    place.get(Mutex::of_initialiser)
+}
+
+fn init(place: MutexPlace, attributes: AttributesPlace) -> Result<(), Errno> {
+    let attributes = if attributes.is_null() {
+        MutexAttributes::default()
+    } else {
+        attributes
+            .get(|_| Some(std::cell::Cell::new(MutexAttributes::default())))?
+            .get()
+    };
+    place.set(Mutex::new(attributes.kind))
+}
+
+pthread_pair! {
+    scePthreadMutexLock, pthread_mutex_lock(place: MutexPlace) {
+        get(place)?.lock(Deadline::Never)
+    }
+    scePthreadMutexTrylock, pthread_mutex_trylock(place: MutexPlace) {
+        get(place)?.try_lock()
+    }
+    scePthreadMutexUnlock, pthread_mutex_unlock(place: MutexPlace) {
+        get(place)?.unlock()
+    }
+    scePthreadMutexDestroy, pthread_mutex_destroy(place: MutexPlace) {
+        if !place.is_null() && get(place)?.raw.is_locked() {
+            return Err(Errno::EBUSY);
+        }
+        place.take().map(drop)
+    }
+    scePthreadMutexattrInit, pthread_mutexattr_init(place: AttributesPlace) {
+        place.set(std::cell::Cell::new(MutexAttributes::default()))
+    }
+    scePthreadMutexattrDestroy, pthread_mutexattr_destroy(place: AttributesPlace) {
+        place.take()?.map(drop).ok_or(Errno::EINVAL)
+    }
+    scePthreadMutexattrSettype, pthread_mutexattr_settype(place: AttributesPlace, kind: i32) {
+        let kind = Kind::from_number(kind).ok_or(Errno::EINVAL)?;
+        let cell = place.get(|_| None)?;
+        cell.set(MutexAttributes { kind, ..cell.get() });
+        Ok(())
+    }
+    scePthreadMutexattrGettype, pthread_mutexattr_gettype(place: AttributesPlace, out: Out<i32>) {
+        let kind = place.get(|_| None)?.get().kind;
+        out.write(kind as i32).then_some(()).ok_or(Errno::EINVAL)
+    }
+    scePthreadMutexattrSetprotocol, pthread_mutexattr_setprotocol(place: AttributesPlace, protocol: i32) {
+        if !(0..=2).contains(&protocol) {
+            return Err(Errno::EINVAL);
+        }
+        let cell = place.get(|_| None)?;
+        cell.set(MutexAttributes { protocol, ..cell.get() });
+        Ok(())
+    }
+    scePthreadMutexattrGetprotocol, pthread_mutexattr_getprotocol(place: AttributesPlace, out: Out<i32>) {
+        let protocol = place.get(|_| None)?.get().protocol;
+        out.write(protocol).then_some(()).ok_or(Errno::EINVAL)
+    }
+}
+
+/// Creates a mutex. Its name is for the console's debugger.
+#[relic_macros::guest_fn(libkernel)]
+pub(crate) extern "sysv64" fn scePthreadMutexInit(
+    place: MutexPlace,
+    attributes: AttributesPlace,
+    _name: crate::pointer::Text,
+) -> SceResult {
+    init(place, attributes).into()
+}
+
+/// Creates a mutex.
+#[relic_macros::guest_fn(libkernel, libScePosix)]
+pub(crate) extern "sysv64" fn pthread_mutex_init(
+    place: MutexPlace,
+    attributes: AttributesPlace,
+) -> PthreadResult {
+    init(place, attributes).into()
+}
+
+/// Locks, waiting at most so many microseconds.
+#[relic_macros::guest_fn(libkernel)]
+pub(crate) extern "sysv64" fn scePthreadMutexTimedlock(place: MutexPlace, microseconds: u32) -> SceResult {
+    get(place)
+        .and_then(|mutex| mutex.lock(Deadline::after_microseconds(microseconds)))
+        .into()
+}
+
+/// Locks, waiting at most until the time given.
+#[relic_macros::guest_fn(libkernel, libScePosix)]
+pub(crate) extern "sysv64" fn pthread_mutex_timedlock(
+    place: MutexPlace,
+    until: In<Timespec>,
+) -> PthreadResult {
+    let lock = || {
+        let mutex = get(place)?;
+        let left = until.read().ok_or(Errno::EINVAL)?.from_now()?;
+        mutex.lock(Deadline::after(left))
+    };
+    lock().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variable(value: usize) -> MutexPlace {
+        // SAFETY: the layout of a place is the pointer to its variable.
+        unsafe { std::mem::transmute(Box::leak(Box::new(value)) as *mut usize) }
+    }
+
+    fn of_kind(kind: Kind) -> MutexPlace {
+        let place = variable(0);
+        place.set(Mutex::new(kind)).unwrap();
+        place
+    }
+
+    const EPERM: SceResult = SceResult::code(0x8002_0001);
+    const EDEADLK: SceResult = SceResult::code(0x8002_000b);
+    const EBUSY: SceResult = SceResult::code(0x8002_0010);
+    const EINVAL: SceResult = SceResult::code(0x8002_0016);
+    const ETIMEDOUT: SceResult = SceResult::code(0x8002_003c);
+
+    #[test]
+    fn each_kind_answers_a_second_lock_in_its_way() {
+        for (kind, again, try_again) in [
+            (Kind::ErrorCheck, EDEADLK, EBUSY),
+            (Kind::Recursive, SceResult::OK, SceResult::OK),
+            (Kind::Adaptive, EDEADLK, EBUSY),
+            (Kind::Normal, ETIMEDOUT, EBUSY),
+        ] {
+            let mutex = of_kind(kind);
+            assert_eq!(scePthreadMutexLock(mutex), SceResult::OK);
+            assert_eq!(scePthreadMutexTimedlock(mutex, 1000), again, "{kind:?}");
+            assert_eq!(scePthreadMutexTrylock(mutex), try_again, "{kind:?}");
+            let depth = if kind == Kind::Recursive { 3 } else { 1 };
+            for _ in 0..depth {
+                assert_eq!(scePthreadMutexUnlock(mutex), SceResult::OK);
+            }
+            assert_eq!(scePthreadMutexUnlock(mutex), EPERM, "{kind:?}");
+            assert_eq!(scePthreadMutexDestroy(mutex), SceResult::OK);
+            assert_eq!(scePthreadMutexLock(mutex), EINVAL);
+        }
+    }
+
+    #[test]
+    fn static_initialisers_become_mutexes_once() {
+        for value in [0, 1] {
+            let mutex = variable(value);
+            let count = std::sync::atomic::AtomicU64::new(0);
+            let address = mutex.variable_address();
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    let count = &count;
+                    scope.spawn(move || {
+                        let mutex = MutexPlace::at(address);
+                        for _ in 0..1000 {
+                            assert_eq!(pthread_mutex_lock(mutex), PthreadResult(0));
+                            let old = count.load(Ordering::Relaxed);
+                            count.store(old + 1, Ordering::Relaxed);
+                            assert_eq!(pthread_mutex_unlock(mutex), PthreadResult(0));
+                        }
+                    });
+                }
+            });
+            assert_eq!(count.into_inner(), 4000);
+        }
+        assert_eq!(pthread_mutex_lock(variable(2)), PthreadResult(22));
+    }
+
+    #[test]
+    fn a_timed_lock_gives_up_and_another_threads_unlock_is_refused() {
+        let mutex = of_kind(Kind::ErrorCheck);
+        assert_eq!(scePthreadMutexLock(mutex), SceResult::OK);
+        let address = mutex.variable_address();
+        std::thread::spawn(move || {
+            let mutex = MutexPlace::at(address);
+            assert_eq!(scePthreadMutexTimedlock(mutex, 2000), ETIMEDOUT);
+            assert_eq!(scePthreadMutexUnlock(mutex), EPERM);
+            assert_eq!(scePthreadMutexDestroy(mutex), EBUSY);
+        })
+        .join()
+        .unwrap();
+    }
+}

@@ -1,0 +1,483 @@
+//! Reports: how a program that ends before its time says why.
+//!
+//! Faults of the guest (SIGSEGV, SIGBUS, SIGILL, SIGFPE), `abort`, SIGTERM and calls to unimplemented imports all
+//! end here. Everything on the way is async-signal-safe: fixed buffers, `write(2)`, no lock that is waited for, no
+//! allocation. Handlers run on a stack of their own, as the fault may be a stack that ran out.
+
+use std::{
+    cell::Cell,
+    ffi::{c_int, c_void},
+    fmt::{self, Write as _},
+    mem::MaybeUninit,
+    ptr,
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, AtomicI32, Ordering},
+    },
+};
+
+use crate::{
+    log::{self, Line},
+    pointer::{address_of, host},
+};
+
+/// Exit code after a call to an import that is not implemented (`EX_SOFTWARE` of sysexits.h).
+pub(crate) const EXIT_UNIMPLEMENTED: i32 = 70;
+
+/// Size of a handler's stack in bytes: a report formats into a few KiB.
+const ALTERNATE_STACK: usize = 64 * 1024;
+
+/// Signals that mean the program did something impossible, with their names.
+const FAULTS: [(c_int, &str); 4] = [
+    (
+        libc::SIGSEGV,
+        "SIGSEGV (access to memory that is not mapped or not allowed)",
+    ),
+    (
+        libc::SIGBUS,
+        "SIGBUS (access to memory that has nothing behind it)",
+    ),
+    (
+        libc::SIGILL,
+        "SIGILL (an instruction that this CPU does not have, or a jump into data)",
+    ),
+    (libc::SIGFPE, "SIGFPE (division by zero)"),
+];
+
+/// A loaded object, for addresses in reports.
+struct Module {
+    start: u64,
+    end: u64,
+    name: String,
+}
+
+static MODULES: OnceLock<Vec<Module>> = OnceLock::new();
+/// Write end of the pipe to the signal thread.
+static REQUESTS: AtomicI32 = AtomicI32::new(-1);
+/// Set by the first report: a fault while reporting ends at once.
+static REPORTING: AtomicBool = AtomicBool::new(false);
+
+const NAME_SIZE: usize = 32;
+thread_local! {
+    static NAME: Cell<[u8; NAME_SIZE]> = const { Cell::new([0; NAME_SIZE]) };
+}
+
+/// Why the program is asked to end, other than by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum EndRequest {
+    /// SIGTERM.
+    Terminate = 1,
+    /// As many frames as `--frames` asked for were shown.
+    FrameLimit = 2,
+}
+
+/// Installs the handlers, on the main thread, before the guest runs.
+pub(crate) fn install(program: &str) {
+    // One program per process: a second call keeps the first table.
+    let _ = MODULES.set(loaded_modules(program));
+    adopt_thread("main");
+    start_signal_thread();
+    for (signal, _) in FAULTS {
+        handle(signal, on_fault);
+    }
+    handle(libc::SIGABRT, on_abort);
+    handle(libc::SIGTERM, on_terminate);
+}
+
+fn handle(signal: c_int, handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)) {
+    // SAFETY: all-zero is a valid sigaction.
+    let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
+    action.sa_sigaction = address_of(handler as *const ()) as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+    // SAFETY: the handler is async-signal-safe.
+    if unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) } != 0 {
+        log::warn(format_args!(
+            "no handler for signal {signal}: {}",
+            std::io::Error::last_os_error()
+        ));
+    }
+}
+
+/// Names the calling thread in reports and gives its handlers a stack. Every guest thread calls it first.
+pub(crate) fn adopt_thread(name: &str) {
+    name_thread(name);
+    // SAFETY: anonymous pages of the system's choice.
+    let stack = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            ALTERNATE_STACK,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if stack == libc::MAP_FAILED {
+        return;
+    }
+    let stack = libc::stack_t {
+        ss_sp: stack,
+        ss_flags: 0,
+        ss_size: ALTERNATE_STACK,
+    };
+    // SAFETY: fresh pages that `release_thread` gives back once the kernel no longer uses them.
+    unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
+}
+
+/// Gives the handlers' stack of the calling thread back.
+pub(crate) fn release_thread() {
+    let disable = libc::stack_t {
+        ss_sp: ptr::null_mut(),
+        ss_flags: libc::SS_DISABLE,
+        ss_size: 0,
+    };
+    let mut old = disable;
+    // SAFETY: the thread is not in a handler.
+    unsafe {
+        if libc::sigaltstack(&raw const disable, &raw mut old) == 0 && !old.ss_sp.is_null() {
+            libc::munmap(old.ss_sp, old.ss_size);
+        }
+    }
+}
+
+/// Names the calling thread in reports and for debuggers.
+pub(crate) fn name_thread(name: &str) {
+    let mut bytes = [0; NAME_SIZE];
+    let length = name.len().min(NAME_SIZE - 1);
+    bytes[..length].copy_from_slice(&name.as_bytes()[..length]);
+    NAME.with(|cell| cell.set(bytes));
+    // Linux keeps fifteen bytes; the main thread's is the process's name, which stays.
+    if name != "main" {
+        let mut short = [0u8; 16];
+        let length = name.len().min(15);
+        short[..length].copy_from_slice(&name.as_bytes()[..length]);
+        // SAFETY: a NUL-terminated buffer.
+        unsafe { libc::prctl(libc::PR_SET_NAME, short.as_ptr()) };
+    }
+}
+
+fn loaded_modules(program: &str) -> Vec<Module> {
+    let mut modules: Vec<Module> = Vec::new();
+    // SAFETY: the callback gets `modules` back and keeps nothing.
+    unsafe { libc::dl_iterate_phdr(Some(collect_module), (&raw mut modules).cast()) };
+    for module in &mut modules {
+        if module.name.is_empty() {
+            program.clone_into(&mut module.name);
+        }
+    }
+    modules
+}
+
+unsafe extern "C" fn collect_module(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    modules: *mut c_void,
+) -> c_int {
+    // SAFETY: `loaded_modules` passes this, and nothing else refers to it meanwhile.
+    let modules = unsafe { &mut *modules.cast::<Vec<Module>>() };
+    // SAFETY: the loader's record is valid during the callback.
+    let info = unsafe { &*info };
+    let mut end = info.dlpi_addr;
+    for i in 0..usize::from(info.dlpi_phnum) {
+        // SAFETY: the loader counts its program headers.
+        let header = unsafe { &*info.dlpi_phdr.add(i) };
+        if header.p_type == libc::PT_LOAD {
+            end = end.max(info.dlpi_addr + header.p_vaddr + header.p_memsz);
+        }
+    }
+    // SAFETY: the loader's names are strings.
+    let path = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_string_lossy();
+    modules.push(Module {
+        start: info.dlpi_addr,
+        end,
+        name: path.rsplit('/').next().unwrap_or_default().to_owned(),
+    });
+    0
+}
+
+/// An address as module and offset.
+struct Place(u64);
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let module = MODULES.get().and_then(|modules| {
+            modules
+                .iter()
+                .find(|module| (module.start..module.end).contains(&self.0))
+        });
+        match module {
+            Some(module) => write!(f, "{} + {:#x}", module.name, self.0 - module.start),
+            None => write!(f, "{:#x} (in no loaded module)", self.0),
+        }
+    }
+}
+
+fn put(bytes: &[u8]) {
+    let mut left = bytes;
+    while !left.is_empty() {
+        // SAFETY: the bytes are ours.
+        let written = unsafe { libc::write(2, left.as_ptr().cast(), left.len()) };
+        match usize::try_from(written) {
+            Ok(written) if written > 0 => left = &left[written..],
+            _ => return,
+        }
+    }
+}
+
+fn put_line(arguments: fmt::Arguments<'_>) {
+    let mut line = Line::<512>::new();
+    // Writing to a `Line` never fails.
+    let _ = line.write_fmt(arguments);
+    let _ = line.write_str("\n");
+    put(line.as_bytes());
+}
+
+/// The 64-bit word at an address that may be anything, by a system call that fails instead of faulting.
+fn peek(address: u64) -> Option<u64> {
+    let mut word = 0u64;
+    let local = libc::iovec {
+        iov_base: (&raw mut word).cast(),
+        iov_len: 8,
+    };
+    let remote = libc::iovec {
+        iov_base: host(address),
+        iov_len: 8,
+    };
+    // SAFETY: reads our own process; a bad address is an error.
+    let read =
+        unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
+    (read == 8).then_some(word)
+}
+
+/// The body of a report.
+fn write_report(
+    what: fmt::Arguments<'_>,
+    at: Option<u64>,
+    caller: Option<u64>,
+    registers: Option<&Registers>,
+) {
+    crate::libc::stdio::flush_for_report();
+    put_line(format_args!("relic: the program ended: {what}"));
+    let name = NAME.with(Cell::get);
+    let length = name.iter().position(|byte| *byte == 0).unwrap_or(0);
+    let name = std::str::from_utf8(&name[..length]).unwrap_or("(not UTF-8)");
+    put_line(format_args!(
+        "  thread  {}",
+        if name.is_empty() {
+            "(one of the runtime's)"
+        } else {
+            name
+        }
+    ));
+    if let Some(at) = at {
+        put_line(format_args!("  at      {}", Place(at)));
+    }
+    if let Some(caller) = caller {
+        put_line(format_args!("  caller  {}", Place(caller)));
+    }
+    if let Some(registers) = registers {
+        for row in registers.0.chunks(4) {
+            let mut line = Line::<256>::new();
+            let _ = line.write_str("  ");
+            for (name, value) in row {
+                let _ = write!(line, "  {name:<3} {value:016x}");
+            }
+            let _ = line.write_str("\n");
+            put(line.as_bytes());
+        }
+    }
+    let mut first = true;
+    log::for_each_line(|line| {
+        if std::mem::take(&mut first) {
+            put(b"  last log lines\n");
+        }
+        put(b"    ");
+        put(line);
+        put(b"\n");
+    });
+}
+
+/// Whether this is the first report. A second one, from another thread or from a fault inside the report, waits for
+/// the first to end the process, but not for ever.
+fn begin() -> bool {
+    if !REPORTING.swap(true, Ordering::SeqCst) {
+        return true;
+    }
+    // SAFETY: sleeping is async-signal-safe.
+    unsafe { libc::usleep(500_000) };
+    false
+}
+
+fn leave(code: i32) -> ! {
+    // SAFETY: ends the process without exit handlers.
+    unsafe { libc::_exit(code) }
+}
+
+/// Ends the program with a report and an exit code that is not 0.
+pub(crate) fn end_with<const SIZE: usize>(
+    code: i32,
+    what: &Line<SIZE>,
+    caller: Option<u64>,
+    advice: &str,
+) -> ! {
+    if begin() {
+        let text = std::str::from_utf8(what.as_bytes()).unwrap_or("(not UTF-8)");
+        write_report(format_args!("{text}"), None, caller, None);
+        put_line(format_args!("  {advice}"));
+    }
+    leave(code)
+}
+
+/// Ends the program because the guest called `abort` or did what only `abort` answers.
+pub(crate) fn abort(what: fmt::Arguments<'_>) -> ! {
+    if begin() {
+        write_report(what, None, None, None);
+        put_line(format_args!(
+            "  the program gave up by itself: what it printed before says why"
+        ));
+    }
+    leave(128 + libc::SIGABRT)
+}
+
+/// General registers at a fault.
+struct Registers([(&'static str, u64); 17]);
+
+impl Registers {
+    fn of(context: &libc::ucontext_t) -> Self {
+        let get = |index: c_int| {
+            context
+                .uc_mcontext
+                .gregs
+                .get(index as usize)
+                .map_or(0, |value| value.cast_unsigned())
+        };
+        Self([
+            ("rax", get(libc::REG_RAX)),
+            ("rbx", get(libc::REG_RBX)),
+            ("rcx", get(libc::REG_RCX)),
+            ("rdx", get(libc::REG_RDX)),
+            ("rsi", get(libc::REG_RSI)),
+            ("rdi", get(libc::REG_RDI)),
+            ("rbp", get(libc::REG_RBP)),
+            ("rsp", get(libc::REG_RSP)),
+            ("r8", get(libc::REG_R8)),
+            ("r9", get(libc::REG_R9)),
+            ("r10", get(libc::REG_R10)),
+            ("r11", get(libc::REG_R11)),
+            ("r12", get(libc::REG_R12)),
+            ("r13", get(libc::REG_R13)),
+            ("r14", get(libc::REG_R14)),
+            ("r15", get(libc::REG_R15)),
+            ("rip", get(libc::REG_RIP)),
+        ])
+    }
+
+    fn get(&self, name: &str) -> u64 {
+        self.0
+            .iter()
+            .find(|(n, _)| *n == name)
+            .map_or(0, |(_, value)| *value)
+    }
+}
+
+extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    if begin() {
+        // SAFETY: the kernel passes both for SA_SIGINFO handlers.
+        let (address, registers) = unsafe {
+            (
+                address_of((*info).si_addr()),
+                Registers::of(&*context.cast::<libc::ucontext_t>()),
+            )
+        };
+        let name = FAULTS
+            .iter()
+            .find(|(number, _)| *number == signal)
+            .map_or("signal", |(_, name)| name);
+        let rip = registers.get("rip");
+        // With a frame pointer the return address is above the saved one. After a call through a null or wild
+        // pointer it is on top of the stack.
+        let in_module = MODULES.get().is_some_and(|modules| {
+            modules
+                .iter()
+                .any(|module| (module.start..module.end).contains(&rip))
+        });
+        let caller = if in_module {
+            peek(registers.get("rbp").wrapping_add(8))
+        } else {
+            peek(registers.get("rsp"))
+        };
+        write_report(
+            format_args!("{name}, address {address:#x}"),
+            Some(rip),
+            caller,
+            Some(&registers),
+        );
+        put_line(format_args!(
+            "  if the program does not fault like this on the console, report it to Relic's issue tracker with these lines"
+        ));
+    }
+    leave(128 + signal);
+}
+
+extern "C" fn on_abort(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    if begin() {
+        write_report(format_args!("SIGABRT inside the runtime"), None, None, None);
+        put_line(format_args!(
+            "  this is Relic's fault, not the program's: report it to Relic's issue tracker with the lines above"
+        ));
+    }
+    leave(128 + libc::SIGABRT);
+}
+
+extern "C" fn on_terminate(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    request_end(EndRequest::Terminate);
+}
+
+/// Asks the signal thread to end the program in order. Async-signal-safe; returns at once.
+pub(crate) fn request_end(request: EndRequest) {
+    let byte = request as u8;
+    // SAFETY: one byte of ours, to a pipe that stays open.
+    unsafe { libc::write(REQUESTS.load(Ordering::Acquire), (&raw const byte).cast(), 1) };
+}
+
+fn start_signal_thread() {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        log::warn(format_args!(
+            "no pipe for signals: {}",
+            std::io::Error::last_os_error()
+        ));
+        return;
+    }
+    REQUESTS.store(ends[1], Ordering::Release);
+    let started = std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || serve_requests(ends[0]));
+    if let Err(error) = started {
+        log::warn(format_args!("no thread for signals: {error}"));
+    }
+}
+
+fn serve_requests(pipe: c_int) {
+    let mut byte = 0u8;
+    loop {
+        // SAFETY: room for one byte.
+        match unsafe { libc::read(pipe, (&raw mut byte).cast(), 1) } {
+            1 => break,
+            -1 if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {}
+            _ => return,
+        }
+    }
+    if byte == EndRequest::FrameLimit as u8 {
+        crate::libc::stdio::flush_for_report();
+        crate::runtime::finish();
+        leave(0);
+    }
+    if begin() {
+        write_report(format_args!("SIGTERM: it was asked to end"), None, None, None);
+        crate::runtime::finish();
+    }
+    leave(128 + libc::SIGTERM);
+}

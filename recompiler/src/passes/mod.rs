@@ -1,0 +1,7 @@
+//! Passes over the IR, one file each.
+
+pub(crate) mod dead;
+pub(crate) mod lanes;
+pub(crate) mod numbering;
+pub(crate) mod resources;
+pub(crate) mod simplify;

@@ -1,0 +1,312 @@
+//! Finds where descriptors come from and makes the resource plan.
+//!
+//! Each descriptor word is followed back to user data, constants and scalar loads. Then the words leave the program:
+//! accesses name plan descriptors instead. User data and address loads that are still read become flat words.
+
+use super::dead::remove_dead;
+use crate::ir::{AccessKind, Function, ImageOp, Op, Type, Value};
+use crate::plan::{
+    AccessFlags, DescriptorKind, DescriptorSource, ImageDim, Node, NodeId, NodeOp, ResourcePlan,
+};
+use crate::refusal::{Fault, Reason};
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+/// Operands followed before a walk gives up; the evaluator has the same bound.
+const MAX_DEPTH: u32 = 256;
+
+struct Walk<'a> {
+    function: &'a Function,
+    nodes: Vec<Node>,
+    known: HashMap<Node, NodeId>,
+    found: HashMap<Value, NodeId>,
+    open: Vec<Value>,
+}
+
+/// # Errors
+/// A descriptor or address that depends on something only known while the program runs.
+pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<ResourcePlan, Fault> {
+    let mut plan = ResourcePlan { alignment, ..ResourcePlan::default() };
+    let mut indices: HashMap<(DescriptorKind, SmallVec<[NodeId; 8]>, Option<ImageDim>, bool), u32> = HashMap::new();
+    let mut walk = Walk {
+        function,
+        nodes: Vec::new(),
+        known: HashMap::new(),
+        found: HashMap::new(),
+        open: Vec::new(),
+    };
+    let mut stripped: Vec<(Value, usize, SmallVec<[u32; 2]>)> = Vec::new();
+    for (number, block) in walk.function.blocks.iter().enumerate() {
+        for &value in &block.insts {
+            let inst = walk.function.inst(value);
+            let (parts, access): (SmallVec<[(DescriptorKind, AccessFlags); 2]>, _) = match inst.op {
+                Op::LoadScalarBuffer => {
+                    ([(DescriptorKind::Buffer, AccessFlags::READ)].into_iter().collect(), inst.immediate)
+                }
+                Op::LoadBuffer | Op::LoadBufferFormat => {
+                    let mut flags = AccessFlags::READ;
+                    if inst.op == Op::LoadBufferFormat {
+                        flags |= AccessFlags::FORMATTED;
+                    }
+                    ([(DescriptorKind::Buffer, flags)].into_iter().collect(), inst.immediate)
+                }
+                Op::StoreBuffer => {
+                    ([(DescriptorKind::Buffer, AccessFlags::WRITE)].into_iter().collect(), inst.immediate)
+                }
+                Op::StoreBufferFormat => {
+                    let flags = AccessFlags::WRITE | AccessFlags::FORMATTED;
+                    ([(DescriptorKind::Buffer, flags)].into_iter().collect(), inst.immediate)
+                }
+                Op::AtomicBuffer | Op::AtomicBuffer64 => {
+                    let flags = AccessFlags::READ | AccessFlags::WRITE | AccessFlags::ATOMIC;
+                    ([(DescriptorKind::Buffer, flags)].into_iter().collect(), inst.immediate)
+                }
+                Op::Image | Op::ImageRead => {
+                    let AccessKind::Image { op, .. } = walk.function.accesses[inst.immediate as usize].kind else {
+                        return Err(Reason::Internal(String::from("an image operation without image access")).into());
+                    };
+                    let mut parts: SmallVec<[(DescriptorKind, AccessFlags); 2]> = SmallVec::new();
+                    parts.push((
+                        DescriptorKind::Image,
+                        match op {
+                            ImageOp::Store { .. } => AccessFlags::WRITE | AccessFlags::STORAGE,
+                            ImageOp::Atomic(_) => {
+                                AccessFlags::READ | AccessFlags::WRITE | AccessFlags::ATOMIC | AccessFlags::STORAGE
+                            }
+                            ImageOp::Sample { compare: true, .. } => AccessFlags::READ | AccessFlags::COMPARE,
+                            _ => AccessFlags::READ,
+                        },
+                    ));
+                    if matches!(op, ImageOp::Sample { .. } | ImageOp::QueryLod) {
+                        parts.push((DescriptorKind::Sampler, AccessFlags::READ));
+                    }
+                    (parts, inst.immediate)
+                }
+                _ => continue,
+            };
+            let access = &walk.function.accesses[access as usize];
+            let dim = match access.kind {
+                AccessKind::Image { dim, .. } => Some(dim),
+                _ => None,
+            };
+            let mut at = 0;
+            let mut list = SmallVec::new();
+            for (kind, mut flags) in parts {
+                // Formats of their own make MTBUF's accesses independent of the V#'s format.
+                if let AccessKind::Buffer { formatted: Some(Some(_)), .. } = access.kind {
+                    flags -= AccessFlags::FORMATTED;
+                }
+                let mut words: SmallVec<[NodeId; 8]> = SmallVec::new();
+                for word in &inst.operands[at..at + kind.words()] {
+                    let node = walk.node(*word).map_err(|why| {
+                        let what = match kind {
+                            DescriptorKind::Buffer => "V#",
+                            DescriptorKind::Image => "T#",
+                            DescriptorKind::Sampler => "S#",
+                        };
+                        Fault::from(Reason::Unresolvable { what, why })
+                            .at(access.program_counter, || access.instruction.clone())
+                    })?;
+                    words.push(node);
+                }
+                at += kind.words();
+                let dim = dim.filter(|_| kind == DescriptorKind::Image);
+                let key = (kind, words.clone(), dim, flags.contains(AccessFlags::STORAGE));
+                let index = *indices.entry(key).or_insert_with(|| {
+                    plan.descriptors.push(DescriptorSource {
+                        kind,
+                        words,
+                        access: AccessFlags::empty(),
+                        dim,
+                        block: number as u32,
+                    });
+                    plan.descriptors.len() as u32 - 1
+                });
+                plan.descriptors[index as usize].access |= flags;
+                list.push(index);
+            }
+            stripped.push((value, at, list));
+        }
+    }
+    let Walk { nodes, known, found, .. } = walk;
+    for (value, words, list) in stripped {
+        let inst = &mut function.insts[value.0 as usize];
+        inst.operands.drain(..words);
+        let access = inst.immediate as usize;
+        function.accesses[access].descriptors = list;
+    }
+    remove_dead(function);
+    // What still reads user data or memory by address reads flat words.
+    let mut walk = Walk { function, nodes, known, found, open: Vec::new() };
+    let mut flats: Vec<(Value, u32)> = Vec::new();
+    for block in &walk.function.blocks {
+        for &value in &block.insts {
+            let inst = walk.function.inst(value);
+            if !matches!(inst.op, Op::UserData | Op::ShaderBase | Op::LoadAddress) {
+                continue;
+            }
+            let node = walk.node(value).map_err(|why| {
+                let fault = Fault::from(Reason::Unresolvable { what: "address", why });
+                match (inst.op, walk.function.accesses.get(inst.immediate as usize)) {
+                    (Op::LoadAddress, Some(access)) => fault.at(access.program_counter, || access.instruction.clone()),
+                    _ => fault,
+                }
+            })?;
+            let slot = plan.flat.iter().position(|known| *known == node).unwrap_or_else(|| {
+                plan.flat.push(node);
+                plan.flat.len() - 1
+            });
+            flats.push((value, slot as u32));
+        }
+    }
+    plan.nodes = walk.nodes;
+    for (value, slot) in flats {
+        let inst = &mut function.insts[value.0 as usize];
+        inst.op = Op::Flat;
+        inst.operands.clear();
+        inst.immediate = u64::from(slot);
+    }
+    remove_dead(function);
+    Ok(plan)
+}
+
+impl Walk<'_> {
+    fn make(&mut self, op: NodeOp, operands: &[NodeId], immediate: u32) -> NodeId {
+        let mut node = Node { op, operands: [NodeId(0); 5], immediate };
+        node.operands[..operands.len()].copy_from_slice(operands);
+        *self.known.entry(node).or_insert_with(|| {
+            self.nodes.push(node);
+            NodeId(self.nodes.len() as u32 - 1)
+        })
+    }
+
+    fn node(&mut self, value: Value) -> Result<NodeId, String> {
+        if let Some(&node) = self.found.get(&value) {
+            return Ok(node);
+        }
+        let inst = self.function.inst(value);
+        if self.open.contains(&value) {
+            return Err(String::from("it is carried around a loop"));
+        }
+        if self.open.len() as u32 > MAX_DEPTH {
+            return Err(String::from("its computation nests too deeply"));
+        }
+        self.open.push(value);
+        let node = self.compute(value);
+        self.open.pop();
+        let node = node.map_err(|why| {
+            if why.is_empty() { format!("it depends on `{}`", inst.op.text()) } else { why }
+        })?;
+        self.found.insert(value, node);
+        Ok(node)
+    }
+
+    fn compute(&mut self, value: Value) -> Result<NodeId, String> {
+        let inst = self.function.inst(value).clone();
+        let binary = match inst.op {
+            Op::Add => Some(NodeOp::Add),
+            Op::Sub => Some(NodeOp::Sub),
+            Op::Mul => Some(NodeOp::Mul),
+            Op::MulHighU => Some(NodeOp::MulHigh),
+            Op::And | Op::LAnd => Some(NodeOp::And),
+            Op::Or | Op::LOr => Some(NodeOp::Or),
+            Op::Xor | Op::LXor => Some(NodeOp::Xor),
+            Op::Shl => Some(NodeOp::ShiftLeft),
+            Op::Shr => Some(NodeOp::ShiftRight),
+            Op::Sar => Some(NodeOp::ShiftRightSigned),
+            Op::MinU => Some(NodeOp::MinUnsigned),
+            Op::MaxU => Some(NodeOp::MaxUnsigned),
+            Op::MinS => Some(NodeOp::MinSigned),
+            Op::MaxS => Some(NodeOp::MaxSigned),
+            Op::Equal => Some(NodeOp::Equal),
+            Op::NotEqual => Some(NodeOp::NotEqual),
+            Op::LessU => Some(NodeOp::LessUnsigned),
+            Op::LessS => Some(NodeOp::LessSigned),
+            _ => None,
+        };
+        if let Some(op) = binary {
+            if inst.operands.iter().any(|operand| !matches!(self.function.ty(*operand), Type::U32 | Type::Bool)) {
+                return Err(String::from("it is computed in 64 bits"));
+            }
+            let operands = [self.node(inst.operands[0])?, self.node(inst.operands[1])?];
+            return Ok(self.make(op, &operands, 0));
+        }
+        Ok(match inst.op {
+            Op::Const if matches!(inst.ty, Type::U32 | Type::Bool | Type::F32) => {
+                self.make(NodeOp::Const, &[], inst.immediate as u32)
+            }
+            Op::Undef => self.make(NodeOp::Const, &[], 0),
+            Op::UserData => self.make(NodeOp::UserData, &[], inst.immediate as u32),
+            Op::ShaderBase if inst.immediate == 0 => self.make(NodeOp::ShaderBaseLow, &[], 0),
+            Op::ShaderBase => self.make(NodeOp::ShaderBaseHigh, &[], 0),
+            Op::LoadAddress => {
+                let (offset, immediate) = self.split(inst.operands[2]);
+                let operands = [self.node(inst.operands[0])?, self.node(inst.operands[1])?];
+                let offset = match offset {
+                    Some(offset) => self.node(offset)?,
+                    None => self.make(NodeOp::Const, &[], 0),
+                };
+                self.make(NodeOp::LoadAddress, &[operands[0], operands[1], offset], immediate)
+            }
+            Op::LoadScalarBuffer if inst.operands.len() == 5 => {
+                let (offset, immediate) = self.split(inst.operands[4]);
+                let mut operands = [NodeId(0); 5];
+                for (slot, operand) in operands.iter_mut().zip(&inst.operands[..4]) {
+                    *slot = self.node(*operand)?;
+                }
+                operands[4] = match offset {
+                    Some(offset) => self.node(offset)?,
+                    None => self.make(NodeOp::Const, &[], 0),
+                };
+                self.make(NodeOp::BufferLoad, &operands, immediate)
+            }
+            Op::Not => {
+                let operand = self.node(inst.operands[0])?;
+                self.make(NodeOp::Not, &[operand], 0)
+            }
+            Op::LNot => {
+                let operands = [self.node(inst.operands[0])?, self.make(NodeOp::Const, &[], 0)];
+                self.make(NodeOp::Equal, &operands, 0)
+            }
+            Op::FieldU | Op::FieldS => {
+                let operands =
+                    [self.node(inst.operands[0])?, self.node(inst.operands[1])?, self.node(inst.operands[2])?];
+                let op = if inst.op == Op::FieldU { NodeOp::BitfieldUnsigned } else { NodeOp::BitfieldSigned };
+                self.make(op, &operands, 0)
+            }
+            Op::Select if matches!(inst.ty, Type::U32 | Type::Bool) => {
+                let operands =
+                    [self.node(inst.operands[0])?, self.node(inst.operands[1])?, self.node(inst.operands[2])?];
+                self.make(NodeOp::Select, &operands, 0)
+            }
+            // All lanes agree on what a plan can compute.
+            Op::ReadFirstLane | Op::ReadLane | Op::AnyLane => self.node(inst.operands[0])?,
+            Op::Phi => {
+                let mut same = None;
+                for operand in &inst.operands {
+                    let node = self.node(*operand)?;
+                    if *same.get_or_insert(node) != node {
+                        return Err(String::from("it differs by the way the program took"));
+                    }
+                }
+                same.ok_or_else(String::new)?
+            }
+            _ => return Err(String::new()),
+        })
+    }
+
+    /// An offset as a value and a constant.
+    fn split(&self, offset: Value) -> (Option<Value>, u32) {
+        if let Some(bits) = self.function.constant(offset) {
+            return (None, bits as u32);
+        }
+        let inst = self.function.inst(offset);
+        if inst.op == Op::Add
+            && let Some(bits) = self.function.constant(inst.operands[1])
+            && bits < 1 << 20
+        {
+            return (Some(inst.operands[0]), bits as u32);
+        }
+        (Some(offset), 0)
+    }
+}

@@ -1,0 +1,428 @@
+//! What packets record with: guest addresses in, Vulkan commands out.
+
+use ash::vk;
+use relic_components::{
+    Counters, Dispatches, Draws,
+    batch::DrawSource,
+    video::FlipRequest,
+    work::{
+        BoundResource, Captures, Completion, Completions, Evaluations, Prepared, PreparedRow, Preparedness,
+        TargetSet,
+    },
+};
+use relic_core::{GuestAddress, GuestRange, MemoryReader};
+use relic_schedules::{Barrier, PacketRefusal, Recorder};
+use relic_vulkan::{
+    Attachment, BarrierScope, Descriptor, DescriptorKind, DescriptorWrite, ImageUse, LoadOp, RenderingInfo,
+    UploadRegion,
+};
+use smallvec::SmallVec;
+
+use crate::{
+    capture::NO_WALK,
+    gpu::Gpu,
+    imports::ImportStore,
+    prepare::{
+        DrawStates,
+        images::ImageStore,
+        pipelines::{Pipeline, PipelineObject, PipelineStore},
+        state::DrawState,
+    },
+    settle::GpuRecording,
+};
+
+/// Records the rows of one queue's batch.
+pub(super) struct StreamRecorder<'a> {
+    pub gpu: &'a Gpu,
+    pub memory: &'a MemoryReader,
+    pub epoch: u64,
+    pub pipelines: &'a PipelineStore,
+    pub images: &'a mut ImageStore,
+    pub imports: &'a mut ImportStore,
+    pub recording: &'a mut GpuRecording,
+    pub draws: &'a Draws,
+    pub dispatches: &'a Dispatches,
+    pub captures: &'a Captures,
+    pub evaluations: &'a Evaluations,
+    pub prepared: &'a Prepared,
+    pub states: &'a DrawStates,
+    pub completions: &'a mut Completions,
+    pub counters: &'a mut Counters,
+    /// Next of the prepared uploads.
+    pub upload: usize,
+    /// Row being recorded.
+    pub command: u32,
+}
+
+fn refuse(reason: String) -> PacketRefusal {
+    PacketRefusal(reason)
+}
+
+/// Largest piece of one vkCmdUpdateBuffer.
+const UPDATE_BYTES: usize = 65536;
+
+impl Recorder for StreamRecorder<'_> {
+    fn copy_memory(
+        &mut self,
+        source: GuestAddress,
+        destination: GuestAddress,
+        bytes: u64,
+    ) -> Result<(), PacketRefusal> {
+        let from = GuestRange::new(source, bytes);
+        let to = GuestRange::new(destination, bytes);
+        if from.overlaps(to) {
+            return Err(refuse(format!("source {from} and destination {to} overlap")));
+        }
+        let device = &self.gpu.device;
+        let from = self
+            .imports
+            .slice(device, self.memory, from, self.epoch)
+            .map_err(refuse)?;
+        let (from_buffer, from_offset) = (from.buffer().clone(), from.offset());
+        let to = self
+            .imports
+            .slice(device, self.memory, to, self.epoch)
+            .map_err(refuse)?;
+        let from = from_buffer
+            .slice(from_offset, bytes)
+            .map_err(|error| refuse(error.to_string()))?;
+        self.recording.recorder.copy_buffer(from, to);
+        Ok(())
+    }
+
+    fn fill_memory(&mut self, range: GuestRange, pattern: u32) -> Result<(), PacketRefusal> {
+        let slice = self
+            .imports
+            .slice(&self.gpu.device, self.memory, range, self.epoch)
+            .map_err(refuse)?;
+        self.recording.recorder.fill_buffer(slice, pattern);
+        Ok(())
+    }
+
+    fn write_memory(&mut self, address: GuestAddress, words: &[u32]) -> Result<(), PacketRefusal> {
+        for (i, piece) in words.chunks(UPDATE_BYTES / 4).enumerate() {
+            let at = GuestAddress(address.0 + (i * UPDATE_BYTES) as u64);
+            let range = GuestRange::new(at, size_of_val(piece) as u64);
+            let slice = self
+                .imports
+                .slice(&self.gpu.device, self.memory, range, self.epoch)
+                .map_err(refuse)?;
+            let bytes: Vec<u8> = piece.iter().flat_map(|word| word.to_le_bytes()).collect();
+            self.recording.recorder.update_buffer(slice, &bytes);
+        }
+        Ok(())
+    }
+
+    fn barrier(&mut self, barrier: Barrier) {
+        match barrier {
+            Barrier::Full => self.recording.barrier_due = true,
+        }
+        self.flush_barrier();
+    }
+
+    fn write_clock(&mut self, address: GuestAddress) -> Result<(), PacketRefusal> {
+        let range = GuestRange::new(address, 8);
+        if !self.memory.is_mapped(range) {
+            return Err(refuse(format!("guest memory {range} is not mapped")));
+        }
+        self.completions.recorded.push(Completion::Clock(address));
+        Ok(())
+    }
+
+    fn draw(&mut self, index: u32) -> Result<(), PacketRefusal> {
+        let row = match &self.prepared.draws[index as usize] {
+            Preparedness::Ready(row) => *row,
+            Preparedness::Nothing => return Ok(()),
+            Preparedness::Refused(reason) => return Err(refuse(reason.clone())),
+            Preparedness::Pending => {
+                return Err(refuse(
+                    "internal: a row on the shader pool was committed".to_owned(),
+                ));
+            }
+        };
+        let draw = self.draws.rows[index as usize];
+        let count = match draw.source {
+            DrawSource::Auto { count } | DrawSource::Indexed { count, .. } => count,
+        };
+        if count == 0 {
+            return Ok(());
+        }
+        let Some(Ok(state)) = self.states.states[draw.state as usize].clone() else {
+            return Err(refuse("internal: a draw without its state".to_owned()));
+        };
+        let pipeline = self.pipeline(&row)?;
+        let PipelineObject::Graphics(object) = &pipeline.object else {
+            return Err(refuse("internal: a draw with a compute pipeline".to_owned()));
+        };
+        self.record_uploads()?;
+        let walks = self.captures.draws[index as usize];
+        self.move_images(&row);
+        self.begin_rendering(&self.prepared.targets[row.targets as usize].clone());
+        self.recording.recorder.bind_graphics(object);
+        self.set_dynamic(&state);
+        self.bind_resources(&row, pipeline, walks, vk::PipelineBindPoint::GRAPHICS)?;
+        match draw.source {
+            DrawSource::Auto { count } => {
+                self.recording.recorder.draw(0..count, 0..draw.instances);
+            }
+            DrawSource::Indexed {
+                address,
+                count,
+                limit,
+                index_type,
+            } => {
+                let (kind, bytes) = match index_type {
+                    0 => (vk::IndexType::UINT16, 2),
+                    1 => (vk::IndexType::UINT32, 4),
+                    other => return Err(refuse(format!("index type {other} (8 bits) is not drawn yet"))),
+                };
+                if count > limit {
+                    return Err(refuse(format!(
+                        "{count} indices are drawn of a buffer of {limit}"
+                    )));
+                }
+                let range = GuestRange::new(address, u64::from(count) * bytes);
+                let slice = self
+                    .imports
+                    .slice(&self.gpu.device, self.memory, range, self.epoch)
+                    .map_err(refuse)?;
+                self.recording.recorder.bind_index_buffer(slice, kind);
+                self.recording
+                    .recorder
+                    .draw_indexed(0..count, 0, 0..draw.instances);
+            }
+        }
+        self.counters.draws += 1;
+        Ok(())
+    }
+
+    fn dispatch(&mut self, index: u32) -> Result<(), PacketRefusal> {
+        let row = match &self.prepared.dispatches[index as usize] {
+            Preparedness::Ready(row) => *row,
+            Preparedness::Nothing => return Ok(()),
+            Preparedness::Refused(reason) => return Err(refuse(reason.clone())),
+            Preparedness::Pending => {
+                return Err(refuse(
+                    "internal: a row on the shader pool was committed".to_owned(),
+                ));
+            }
+        };
+        let pipeline = self.pipeline(&row)?;
+        let PipelineObject::Compute(object) = &pipeline.object else {
+            return Err(refuse("internal: a dispatch with a graphics pipeline".to_owned()));
+        };
+        self.record_uploads()?;
+        let walks = [self.captures.dispatches[index as usize], NO_WALK];
+        self.move_images(&row);
+        self.recording.recorder.bind_compute(object);
+        self.bind_resources(&row, pipeline, walks, vk::PipelineBindPoint::COMPUTE)?;
+        self.recording
+            .recorder
+            .dispatch(self.dispatches.rows[index as usize].groups);
+        self.counters.dispatches += 1;
+        Ok(())
+    }
+
+    fn flip(&mut self, request: FlipRequest) {
+        self.completions.recorded.push(Completion::Flip(request));
+    }
+
+    fn interrupt(&mut self) {
+        self.completions.recorded.push(Completion::Interrupt);
+    }
+
+    fn push_marker(&mut self, name: &str) {
+        self.recording.recorder.begin_label(name);
+    }
+
+    fn pop_marker(&mut self) {
+        self.recording.recorder.end_label();
+    }
+}
+
+impl<'a> StreamRecorder<'a> {
+    fn flush_barrier(&mut self) {
+        if self.recording.barrier_due {
+            self.recording.barrier_due = false;
+            self.recording.recorder.memory_barrier(BarrierScope::FULL);
+        }
+    }
+
+    fn pipeline(&self, row: &PreparedRow) -> Result<&'a Pipeline, PacketRefusal> {
+        match self.pipelines.get(row.pipeline) {
+            Some(Ok(pipeline)) => Ok(pipeline),
+            Some(Err(reason)) => Err(refuse(reason.clone())),
+            None => Err(refuse(
+                "internal: a pipeline on the shader pool was committed".to_owned(),
+            )),
+        }
+    }
+
+    /// Uploads the textures and first contents of targets that this row needs.
+    fn record_uploads(&mut self) -> Result<(), PacketRefusal> {
+        while let Some(&(command, id, range)) = self.prepared.uploads.get(self.upload) {
+            if command > self.command {
+                break;
+            }
+            self.upload += 1;
+            let image = self.images.image(id);
+            let mut tiled = vec![0; range.size() as usize];
+            self.memory.read_bytes(range.start(), &mut tiled)?;
+            let description = image.image.description();
+            let extent = description.extent;
+            let block = relic_vulkan::format_block(description.format, image.image.aspects())
+                .ok_or_else(|| refuse(format!("format {:?} has no block size", description.format)))?;
+            let mut linear = vec![0; block.tight_size(extent.width, extent.height, 1) as usize];
+            if !image.layout.detile(&tiled, &mut linear) {
+                return Err(refuse(format!(
+                    "internal: {:?} does not fit {range}",
+                    image.layout
+                )));
+            }
+            let until = self.gpu.device.next_value();
+            let recording = &mut *self.recording;
+            let region = UploadRegion::whole(&image.image, 0, 0, &linear);
+            recording
+                .recorder
+                .upload_image(&mut recording.stream, &image.image, &[region], until);
+            self.counters.uploaded += range.size();
+        }
+        Ok(())
+    }
+
+    /// Brings the row's images into the uses that it has for them.
+    fn move_images(&mut self, row: &PreparedRow) {
+        let bindings = &self.prepared.bindings[row.bindings.0 as usize..row.bindings.1 as usize];
+        for (_, resource) in bindings {
+            let (view, to) = match resource {
+                BoundResource::Sampled(view) => (view, ImageUse::Sampled),
+                BoundResource::Storage(view) => (view, ImageUse::General),
+                _ => continue,
+            };
+            let (_, view) = self.images.view(*view);
+            self.recording.recorder.transition(view.image(), to);
+        }
+    }
+
+    fn begin_rendering(&mut self, targets: &TargetSet) {
+        let attachment = |view| Attachment::new(self.images.view(view).1, LoadOp::Load);
+        let last = targets
+            .colour
+            .iter()
+            .rposition(Option::is_some)
+            .map_or(0, |slot| slot + 1);
+        let colour: SmallVec<[Option<Attachment<'_>>; 8]> = targets.colour[..last]
+            .iter()
+            .map(|view| view.map(attachment))
+            .collect();
+        let info = RenderingInfo {
+            area: vk::Rect2D {
+                offset: vk::Offset2D::default(),
+                extent: vk::Extent2D {
+                    width: targets.extent[0],
+                    height: targets.extent[1],
+                },
+            },
+            layers: 1,
+            colour: &colour,
+            depth: targets.depth.map(attachment),
+            stencil: targets.stencil.map(attachment),
+        };
+        self.recording.recorder.begin_rendering(&info);
+    }
+
+    fn set_dynamic(&mut self, state: &DrawState) {
+        let recorder = &mut self.recording.recorder;
+        let dynamic = &state.dynamic;
+        recorder.set_topology(dynamic.topology);
+        recorder.set_viewports(&[dynamic.viewport]);
+        recorder.set_scissors(&[dynamic.scissor]);
+        recorder.set_blend_constants(dynamic.blend_constants);
+        recorder.set_depth(dynamic.depth);
+        recorder.set_stencil(dynamic.stencil);
+        recorder.set_depth_bias(dynamic.depth_bias);
+        recorder.set_cull_mode(dynamic.cull);
+        recorder.set_front_face(dynamic.front_face);
+        recorder.set_primitive_restart(dynamic.restart);
+    }
+
+    /// Pushes descriptors and push constants.
+    fn bind_resources(
+        &mut self,
+        row: &PreparedRow,
+        pipeline: &Pipeline,
+        walks: [u32; 2],
+        point: vk::PipelineBindPoint,
+    ) -> Result<(), PacketRefusal> {
+        let bindings = &self.prepared.bindings[row.bindings.0 as usize..row.bindings.1 as usize];
+        // Guest ranges first: they borrow the import store one after the other.
+        let mut buffers: SmallVec<[Option<(relic_vulkan::Buffer, u64, u64)>; 16]> = SmallVec::new();
+        for (_, resource) in bindings {
+            let buffer = match resource {
+                BoundResource::Buffer(range) if !range.is_empty() => {
+                    let slice = self
+                        .imports
+                        .slice(&self.gpu.device, self.memory, *range, self.epoch)
+                        .map_err(refuse)?;
+                    Some((slice.buffer().clone(), slice.offset(), slice.size()))
+                }
+                BoundResource::Flat { walk } => {
+                    let (chunk, result) = self
+                        .evaluations
+                        .get(*walk)
+                        .ok_or_else(|| refuse("internal: no walk".to_owned()))?;
+                    let words = &chunk.flat[result.flat.0 as usize..result.flat.1 as usize];
+                    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                    // The shader reads whole vectors of four words.
+                    bytes.resize(bytes.len().next_multiple_of(16), 0);
+                    let until = self.gpu.device.next_value();
+                    let alignment = self.gpu.device.limits().uniform_offset_alignment;
+                    let range = self
+                        .recording
+                        .stream
+                        .push(&bytes, alignment, until)
+                        .map_err(|error| refuse(error.to_string()))?;
+                    let slice = range.slice();
+                    Some((slice.buffer().clone(), slice.offset(), slice.size()))
+                }
+                _ => None,
+            };
+            buffers.push(buffer);
+        }
+        let mut writes: SmallVec<[DescriptorWrite<'_>; 16]> = SmallVec::new();
+        for ((binding, resource), buffer) in bindings.iter().zip(&buffers) {
+            let slice = buffer
+                .as_ref()
+                .map(|(buffer, offset, size)| buffer.slice(*offset, *size))
+                .transpose()
+                .map_err(|error| refuse(error.to_string()))?;
+            let descriptor = match (resource, slice) {
+                (BoundResource::Flat { .. }, Some(slice)) => Descriptor::UniformBuffer(slice),
+                (_, Some(slice)) => Descriptor::StorageBuffer(slice),
+                (BoundResource::Buffer(_), None) => Descriptor::Null(DescriptorKind::StorageBuffer),
+                (BoundResource::Flat { .. }, None) => Descriptor::Null(DescriptorKind::UniformBuffer),
+                (BoundResource::Sampled(view), None) => Descriptor::SampledImage(self.images.view(*view).1),
+                (BoundResource::Storage(view), None) => Descriptor::StorageImage(self.images.view(*view).1),
+                (BoundResource::Sampler(id), None) => Descriptor::Sampler(self.images.sampler(*id)),
+                (BoundResource::NullSampled, None) => Descriptor::Null(DescriptorKind::SampledImage),
+                (BoundResource::NullStorage, None) => Descriptor::Null(DescriptorKind::StorageImage),
+            };
+            writes.push(DescriptorWrite::new(*binding, descriptor));
+        }
+        let recorder = &mut self.recording.recorder;
+        if !writes.is_empty() {
+            recorder.push_descriptors(point, pipeline.layout(), &writes);
+        }
+        for (slot, offset, words) in &pipeline.push {
+            let Some((chunk, result)) = self.evaluations.get(walks[*slot]) else {
+                continue;
+            };
+            let flat = &chunk.flat[result.flat.0 as usize..result.flat.1 as usize];
+            let count = (*words as usize).min(flat.len());
+            let bytes: SmallVec<[u8; 128]> =
+                flat[..count].iter().flat_map(|word| word.to_le_bytes()).collect();
+            recorder.push_constants(pipeline.layout(), pipeline.push_stages, *offset, &bytes);
+        }
+        Ok(())
+    }
+}

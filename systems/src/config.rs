@@ -1,0 +1,113 @@
+//! What a runtime is started with.
+
+use std::path::PathBuf;
+
+use bevy_ecs::prelude::*;
+
+/// Settings of a runtime. [`Config::from_environment`] reads them; the command line sets the same variables for the
+/// programs it starts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Text that the GPU's name must contain (`RELIC_GPU`).
+    pub gpu: Option<String>,
+    /// Load the validation layer (`RELIC_VALIDATION`).
+    pub validation: bool,
+    /// Threads of the task pool (`RELIC_POOL_THREADS`), one less than there are cores by default.
+    pub pool_threads: Option<usize>,
+    /// Run systems in a random order within what is declared (`RELIC_SHUFFLE`).
+    pub shuffle: Option<u64>,
+    /// Take the systems' times and print them at the end (`RELIC_TIMES`).
+    pub times: bool,
+    /// Pictures.
+    pub pictures: PictureRequest,
+}
+
+/// What pictures are wanted, and how many frames.
+#[derive(Resource, Clone, Debug, Default, PartialEq, Eq)]
+pub struct PictureRequest {
+    /// End after so many flips (`RELIC_FRAMES`).
+    pub frames: Option<u64>,
+    /// File for a picture of the last flip (`RELIC_SCREENSHOT`).
+    pub screenshot: Option<PathBuf>,
+    /// Folder for a picture of every flip (`RELIC_PICTURES`).
+    pub folder: Option<PathBuf>,
+}
+
+/// A variable whose text is no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{name}={value:?} is not {wanted}")]
+pub struct BadVariable {
+    name: &'static str,
+    value: String,
+    wanted: &'static str,
+}
+
+impl Config {
+    /// Reads the `RELIC_*` variables.
+    ///
+    /// # Errors
+    /// The first variable whose text is no value.
+    pub fn from_environment() -> Result<Self, BadVariable> {
+        Self::from_variables(|name| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned()))
+    }
+
+    fn from_variables(get: impl Fn(&str) -> Option<String>) -> Result<Self, BadVariable> {
+        let number = |name: &'static str| {
+            get(name)
+                .map(|value| {
+                    value.trim().parse::<u64>().map_err(|_| BadVariable {
+                        name,
+                        value,
+                        wanted: "a whole number",
+                    })
+                })
+                .transpose()
+        };
+        let switch = |name: &'static str| match get(name) {
+            None => Ok(false),
+            Some(value) => match value.trim().to_ascii_lowercase().as_str() {
+                "" | "0" | "false" | "off" | "no" => Ok(false),
+                "1" | "true" | "on" | "yes" => Ok(true),
+                _ => Err(BadVariable {
+                    name,
+                    value,
+                    wanted: "0 or 1, false or true, off or on, no or yes",
+                }),
+            },
+        };
+        let path = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        Ok(Self {
+            gpu: get("RELIC_GPU").filter(|value| !value.is_empty()),
+            validation: switch("RELIC_VALIDATION")?,
+            pool_threads: number("RELIC_POOL_THREADS")?.map(|threads| threads as usize),
+            shuffle: number("RELIC_SHUFFLE")?,
+            times: switch("RELIC_TIMES")?,
+            pictures: PictureRequest {
+                frames: number("RELIC_FRAMES")?,
+                screenshot: path("RELIC_SCREENSHOT"),
+                folder: path("RELIC_PICTURES"),
+            },
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_booleans_and_bad_values_are_named() {
+        let read = |name: &'static str, value: &'static str| {
+            Config::from_variables(move |asked| (asked == name).then(|| value.to_owned()))
+        };
+        for off in ["0", "false", "off", "No", ""] {
+            assert!(!read("RELIC_VALIDATION", off).unwrap().validation, "{off:?}");
+        }
+        assert!(read("RELIC_VALIDATION", "On").unwrap().validation);
+        let error = read("RELIC_FRAMES", "many").unwrap_err().to_string();
+        assert!(
+            error.contains("RELIC_FRAMES") && error.contains("many"),
+            "{error}"
+        );
+    }
+}

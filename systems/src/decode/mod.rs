@@ -1,0 +1,79 @@
+//! Decode: PM4 to commands, draws and dispatches.
+//!
+//! Sequential in a queue, as each packet changes the state that the next one meets. A queue that still holds rows
+//! of its last batch is left alone until they are committed.
+
+pub(crate) mod snapshot;
+mod walk;
+
+pub(crate) use walk::memory_satisfies;
+
+use bevy_ecs::prelude::*;
+use relic_components::{
+    Accesses, Commands, Counters, Dispatches, Draws, PacketRows, Queue, QueueStatus, RegisterBanks,
+    batch::Snapshots,
+    queue::{CommandCursor, PacketState, PendingSubmissions},
+    work::PendingLabels,
+};
+use relic_schedules::PacketTable;
+
+use crate::resources::Memory;
+
+/// Decodes what every ready queue has, up to a wait that is not satisfied.
+pub(crate) fn decode_packets(
+    memory: Res<Memory>,
+    table: Res<PacketTable>,
+    mut counters: ResMut<Counters>,
+    mut queues: Query<(
+        &Queue,
+        &mut QueueStatus,
+        &mut CommandCursor,
+        &mut PendingSubmissions,
+        (&mut RegisterBanks, &mut PacketState),
+        (&mut Commands, &mut Accesses, &mut PacketRows),
+        (&mut Draws, &mut Dispatches, &mut Snapshots),
+        &mut PendingLabels,
+    )>,
+) {
+    let reader = memory.0.reader();
+    for (queue, mut status, mut cursor, mut pending, state, rows, work, mut labels) in &mut queues {
+        if *status != QueueStatus::Ready || !rows.0.rows.is_empty() {
+            continue;
+        }
+        let (mut banks, mut packet_state) = state;
+        let (mut commands, mut accesses, mut columns) = rows;
+        let (mut draws, mut dispatches, mut snapshots) = work;
+        let mut walker = walk::Walker {
+            queue: queue.0,
+            table: &table,
+            memory: &reader,
+            cursor: &mut cursor,
+            pending: &mut pending,
+            banks: &mut banks,
+            state: &mut packet_state,
+            commands: &mut commands,
+            accesses: &mut accesses,
+            columns: &mut columns,
+            draws: &mut draws,
+            dispatches: &mut dispatches,
+            snapshots: &mut snapshots,
+            labels: &mut labels,
+            packets: 0,
+        };
+        let stop = walker.run();
+        counters.packets += walker.packets;
+        match stop {
+            walk::Stop::Drained => *status = QueueStatus::Idle,
+            walk::Stop::BatchFull => {}
+            walk::Stop::Wait(wait) => {
+                counters.waits += 1;
+                commands.wait = Some(wait);
+            }
+            walk::Stop::Fault(fault) => {
+                // The rows before it are still committed; the queue stops when Commit gets there.
+                let row = commands.rows.len();
+                commands.fault = Some((row, fault));
+            }
+        }
+    }
+}

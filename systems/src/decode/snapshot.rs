@@ -1,0 +1,117 @@
+//! Rows of draws and dispatches, with the registers as they stand.
+
+use relic_components::batch::{
+    COMPUTE_USER_DATA, Dispatch, Draw, DrawSource, GRAPHICS_USER_DATA, Snapshots, StateSnapshot,
+};
+use relic_components::{
+    RegisterBanks,
+    registers::{CONTEXT_REGISTERS, SHADER_REGISTERS},
+};
+use relic_schedules::{DecodeContext, PacketRefusal};
+
+use crate::registers::{context, shader, user_config};
+
+/// PRIMGEN_EN in VGT_SHADER_STAGES_EN: the vertex program is a merged one, whose user data are GS registers.
+pub(crate) const PRIMGEN_ENABLE: u32 = 1 << 13;
+
+/// Adds a draw with the current state. Returns its index.
+pub(crate) fn push_draw(decode: &mut DecodeContext<'_>, source: DrawSource) -> u32 {
+    let state = snapshot(decode.snapshots, decode.banks);
+    let banks = &*decode.banks;
+    let merged = banks.context[context::VGT_SHADER_STAGES_EN] & PRIMGEN_ENABLE != 0;
+    let vertex = if merged {
+        shader::SPI_SHADER_USER_DATA_GS_0
+    } else {
+        shader::SPI_SHADER_USER_DATA_VS_0
+    };
+    let words = &mut decode.draws.user_data;
+    let vertex_user_data = words.len() as u32;
+    words.extend_from_slice(&banks.shader[vertex..vertex + GRAPHICS_USER_DATA]);
+    let pixel_user_data = words.len() as u32;
+    let pixel = shader::SPI_SHADER_USER_DATA_PS_0;
+    words.extend_from_slice(&banks.shader[pixel..pixel + GRAPHICS_USER_DATA]);
+    decode.draws.rows.push(Draw {
+        command: decode.command,
+        state,
+        vertex_user_data,
+        pixel_user_data,
+        source,
+        instances: decode.state.instances,
+    });
+    decode.draws.rows.len() as u32 - 1
+}
+
+// Fields of the dispatch initiator.
+const COMPUTE_ENABLE: u32 = 1;
+const FORCE_START_AT_000: u32 = 1 << 2;
+const USE_THREAD_DIMENSIONS: u32 = 1 << 5;
+
+/// Adds a dispatch with the current state. Returns its index.
+pub(crate) fn push_dispatch(
+    decode: &mut DecodeContext<'_>,
+    counts: [u32; 3],
+    initiator: u32,
+) -> Result<u32, PacketRefusal> {
+    if initiator & COMPUTE_ENABLE == 0 {
+        return Err(PacketRefusal(format!(
+            "initiator {initiator:#x} does not enable compute"
+        )));
+    }
+    let banks = &*decode.banks;
+    let start = &banks.shader[shader::COMPUTE_START_X..shader::COMPUTE_START_X + 3];
+    if initiator & FORCE_START_AT_000 == 0 && start.iter().any(|first| *first != 0) {
+        return Err(PacketRefusal(format!(
+            "a grid that starts at {start:?} is not executed"
+        )));
+    }
+    let mut groups = counts;
+    if initiator & USE_THREAD_DIMENSIONS != 0 {
+        for (axis, count) in groups.iter_mut().enumerate() {
+            let threads = banks.shader[shader::COMPUTE_NUM_THREAD_X + axis] & 0xFFFF;
+            if !count.is_multiple_of(threads.max(1)) {
+                return Err(PacketRefusal(format!(
+                    "{count} threads are no whole number of groups of {threads}: partial groups are not executed"
+                )));
+            }
+            *count /= threads.max(1);
+        }
+    }
+    let state = snapshot(decode.snapshots, decode.banks);
+    let words = &mut decode.dispatches.user_data;
+    let user_data = words.len() as u32;
+    let first = shader::COMPUTE_USER_DATA_0;
+    words.extend_from_slice(&decode.banks.shader[first..first + COMPUTE_USER_DATA]);
+    decode.dispatches.rows.push(Dispatch {
+        command: decode.command,
+        state,
+        user_data,
+        groups,
+        initiator,
+    });
+    Ok(decode.dispatches.rows.len() as u32 - 1)
+}
+
+/// Index of a copy of the registers, the last one where nothing but user data changed since.
+fn snapshot(snapshots: &mut Snapshots, banks: &RegisterBanks) -> u32 {
+    if let Some(last) = snapshots.states.last()
+        && last.generation == banks.generation
+    {
+        return snapshots.states.len() as u32 - 1;
+    }
+    let mut state = snapshots.spare.pop().unwrap_or_else(|| StateSnapshot {
+        context: Box::new([0; CONTEXT_REGISTERS]),
+        shader: Box::new([0; SHADER_REGISTERS]),
+        primitive_type: 0,
+        index_offset: 0,
+        restart: 0,
+        generation: 0,
+    });
+    state.context.copy_from_slice(&banks.context[..]);
+    state.shader.copy_from_slice(&banks.shader[..]);
+    state.primitive_type = banks.user_config[user_config::VGT_PRIMITIVE_TYPE];
+    state.index_offset = banks.user_config[user_config::GE_INDX_OFFSET];
+    state.restart = banks.user_config[user_config::GE_MULTI_PRIM_IB_RESET_EN];
+    state.generation = banks.generation;
+    snapshots.states.push(state);
+    snapshots.states.len() as u32 - 1
+}

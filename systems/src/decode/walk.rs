@@ -1,0 +1,487 @@
+//! The packet walker: one queue's submissions, buffers and packets, to rows.
+
+use relic_components::{
+    Accesses, CommandRow, Commands, Dispatches, Draws, PacketRows, PacketTypeId, RegisterBanks,
+    batch::Snapshots,
+    queue::{
+        BufferFrame, CommandCursor, Compare, Fault, MAX_BUFFER_DEPTH, MemoryWait, PacketPosition,
+        PacketState, PendingSubmissions,
+    },
+    work::{PendingLabel, PendingLabels},
+};
+use relic_core::{GuestAddress, MemoryReader, QueueId, SubmissionId};
+use relic_schedules::{
+    DecodeContext, Effect, PacketTable,
+    packet::{NOP, Step},
+};
+
+/// Rows after which a batch is handed on, so that work starts and vectors stay bounded.
+const BATCH_ROWS: usize = 1 << 14;
+
+/// Why the walker stopped.
+pub(super) enum Stop {
+    /// Everything submitted is decoded.
+    Drained,
+    /// The batch has enough rows; there is more.
+    BatchFull,
+    /// A wait that nothing of this queue satisfies.
+    Wait(MemoryWait),
+    /// A packet that can't be executed.
+    Fault(Box<Fault>),
+}
+
+/// What the walker works on.
+pub(super) struct Walker<'a> {
+    pub queue: QueueId,
+    pub table: &'a PacketTable,
+    pub memory: &'a MemoryReader,
+    pub cursor: &'a mut CommandCursor,
+    pub pending: &'a mut PendingSubmissions,
+    pub banks: &'a mut RegisterBanks,
+    pub state: &'a mut PacketState,
+    pub commands: &'a mut Commands,
+    pub accesses: &'a mut Accesses,
+    pub columns: &'a mut PacketRows,
+    pub draws: &'a mut Draws,
+    pub dispatches: &'a mut Dispatches,
+    pub snapshots: &'a mut Snapshots,
+    pub labels: &'a mut PendingLabels,
+    pub packets: u64,
+}
+
+impl Walker<'_> {
+    pub fn run(&mut self) -> Stop {
+        loop {
+            if self.commands.rows.len() >= BATCH_ROWS {
+                return Stop::BatchFull;
+            }
+            let Some(mut frame) = self.cursor.stack.pop() else {
+                match self.next_buffer() {
+                    Ok(true) => continue,
+                    Ok(false) => return Stop::Drained,
+                    Err(fault) => return Stop::Fault(fault),
+                }
+            };
+            let next = self.packet(&mut frame);
+            if frame.next < frame.words.len() {
+                // Room for it is there: it was popped above.
+                let _ = self.cursor.stack.try_push(frame);
+            } else {
+                self.cursor.spare.push(frame.words);
+            }
+            match next {
+                Ok(Next::Go) => {}
+                Ok(Next::Enter(called)) => {
+                    if self.cursor.stack.try_push(called).is_err() {
+                        return Stop::Fault(self.fault_here(
+                            "INDIRECT_BUFFER",
+                            format!("command buffers are nested deeper than {MAX_BUFFER_DEPTH}"),
+                        ));
+                    }
+                }
+                Ok(Next::Wait(wait)) => return Stop::Wait(wait),
+                Err(fault) => return Stop::Fault(fault),
+            }
+        }
+    }
+
+    /// Enters the next buffer of the submission, or the next submission's first. `false` when there is none.
+    fn next_buffer(&mut self) -> Result<bool, Box<Fault>> {
+        loop {
+            if let Some(submission) = &self.cursor.submission {
+                if let Some(buffer) = submission.buffers.get(self.cursor.next_buffer).copied() {
+                    self.cursor.next_buffer += 1;
+                    let frame = self
+                        .enter(buffer.address, buffer.words)
+                        .map_err(|reason| self.fault_at(buffer.address, 0, "command buffer", reason))?;
+                    // The stack is empty here.
+                    let _ = self.cursor.stack.try_push(frame);
+                    return Ok(true);
+                }
+                self.cursor.submission = None;
+            }
+            let Some(submission) = self.pending.0.pop_front() else {
+                return Ok(false);
+            };
+            self.cursor.submission = Some(submission);
+            self.cursor.next_buffer = 0;
+        }
+    }
+
+    /// Copies a command buffer's words out.
+    fn enter(&mut self, address: GuestAddress, count: u32) -> Result<BufferFrame, String> {
+        let mut words = self.cursor.spare.pop().unwrap_or_default();
+        words.clear();
+        words.resize(count as usize, 0);
+        let read = if address.is_aligned(4) {
+            self.memory
+                .read_words(address, &mut words)
+                .map_err(|error| error.to_string())
+        } else {
+            Err(format!("command buffer {address} is not at a multiple of 4"))
+        };
+        match read {
+            Ok(()) => Ok(BufferFrame {
+                address,
+                words,
+                next: 0,
+            }),
+            Err(reason) => {
+                self.cursor.spare.push(words);
+                Err(format!("its command words can't be read: {reason}"))
+            }
+        }
+    }
+
+    fn packet(&mut self, frame: &mut BufferFrame) -> Result<Next, Box<Fault>> {
+        let at = frame.next;
+        let Some(&header) = frame.words.get(at) else {
+            return Ok(Next::Go);
+        };
+        let offset = 4 * at as u32;
+        let position = PacketPosition {
+            queue: self.queue,
+            submission: self.submission(),
+            buffer: frame.address,
+            offset,
+        };
+        self.packets += 1;
+        let opcode = (header >> 8) as u8;
+        let count = match header >> 30 {
+            2 => {
+                frame.next += 1;
+                return Ok(Next::Go);
+            }
+            // A NOP with the largest count is one word long.
+            3 if opcode == NOP && header >> 16 & 0x3FFF == 0x3FFF => 0,
+            3 => (header >> 16 & 0x3FFF) as usize + 1,
+            kind => {
+                return Err(fault(
+                    position,
+                    format!("header {header:#010x}"),
+                    format!(
+                        "type {kind} packets do not exist on this chip: the stream is damaged, or an earlier packet was longer than its header says"
+                    ),
+                ));
+            }
+        };
+        let Some(payload) = frame.words.get(at + 1..at + 1 + count) else {
+            return Err(fault(
+                position,
+                self.name(header, None),
+                format!(
+                    "it has {count} payload words and the buffer ends after {}",
+                    frame.words.len() - at - 1
+                ),
+            ));
+        };
+        let Some(packet) = self.table.find(header, payload.first().copied()) else {
+            return Err(fault(
+                position,
+                self.name(header, payload.first().copied()),
+                "Relic has no packet for this header; a plug-in can add one (docs/add-a-packet.md)"
+                    .to_owned(),
+            ));
+        };
+        let entry = *self.table.entry(packet);
+        let command = self.commands.rows.len() as u32;
+        let mut context = DecodeContext {
+            header,
+            position,
+            command,
+            banks: self.banks,
+            state: self.state,
+            draws: self.draws,
+            dispatches: self.dispatches,
+            snapshots: self.snapshots,
+            memory: self.memory,
+        };
+        let column = &mut self.columns.columns[usize::from(packet.0)];
+        let refused =
+            |reason: String| fault(position, format!("{} (opcode {opcode:#04x})", entry.name), reason);
+        let step = (entry.decode)(payload, &mut context, &mut **column).map_err(|error| refused(error.0))?;
+        frame.next = at + 1 + count;
+        match step {
+            Step::State => Ok(Next::Go),
+            Step::Row(row) => {
+                self.push_row(packet, row, position, entry.effects);
+                Ok(Next::Go)
+            }
+            Step::Call {
+                address,
+                words,
+                chain,
+            } => {
+                if chain {
+                    frame.next = frame.words.len();
+                }
+                if words == 0 {
+                    return Ok(Next::Go);
+                }
+                self.enter(address, words).map(Next::Enter).map_err(refused)
+            }
+            Step::Wait(wait) => {
+                match self.satisfied(&wait) {
+                    Satisfied::Now => {}
+                    Satisfied::ByEarlierWrite => {
+                        let row = CommandRow {
+                            packet: PacketTypeId::BARRIER,
+                            row: 0,
+                            cpu_reads: (0, 0),
+                            writes: (0, 0),
+                        };
+                        self.commands.rows.push(row);
+                        self.commands.positions.push(position);
+                    }
+                    Satisfied::NotYet => return Ok(Next::Wait(wait)),
+                }
+                Ok(Next::Go)
+            }
+        }
+    }
+
+    fn push_row(
+        &mut self,
+        packet: PacketTypeId,
+        row: u32,
+        position: PacketPosition,
+        effects: fn(&dyn relic_components::batch::Column, u32, &mut dyn FnMut(Effect)),
+    ) {
+        let accesses = &mut *self.accesses;
+        let labels = &mut *self.labels;
+        let reads = accesses.cpu_reads.len() as u32;
+        let writes = accesses.writes.len() as u32;
+        let column = &self.columns.columns[usize::from(packet.0)];
+        effects(&**column, row, &mut |effect| match effect {
+            Effect::CpuReads(range) => accesses.cpu_reads.push(range),
+            Effect::GpuWrites(range) => accesses.writes.push(range),
+            Effect::GpuReads(_) => {}
+            Effect::Label { address, value, wide } => {
+                labels.0.push(PendingLabel {
+                    address,
+                    value,
+                    wide,
+                    timeline: None,
+                });
+            }
+        });
+        self.commands.rows.push(CommandRow {
+            packet,
+            row,
+            cpu_reads: (reads, accesses.cpu_reads.len() as u32),
+            writes: (writes, accesses.writes.len() as u32),
+        });
+        self.commands.positions.push(position);
+    }
+
+    /// Whether a wait holds already: by a write of this queue that has not landed, or by what memory holds.
+    fn satisfied(&self, wait: &MemoryWait) -> Satisfied {
+        if let Some(value) = pending_value(&self.labels.0, wait) {
+            return if compare(wait, value) {
+                Satisfied::ByEarlierWrite
+            } else {
+                Satisfied::NotYet
+            };
+        }
+        if memory_satisfies(self.memory, wait) {
+            Satisfied::Now
+        } else {
+            Satisfied::NotYet
+        }
+    }
+
+    fn submission(&self) -> SubmissionId {
+        self.cursor
+            .submission
+            .as_ref()
+            .map_or(SubmissionId(0), |submission| submission.id)
+    }
+
+    /// What a header is called when no packet answers to it, or its packet is cut short.
+    fn name(&self, header: u32, first: Option<u32>) -> String {
+        let opcode = header >> 8 & 0xFF;
+        let name = self.table.find(header, first).map(|id| self.table.entry(id).name);
+        let name = name
+            .or_else(|| known_name(opcode as u8))
+            .unwrap_or("unknown packet");
+        if opcode as u8 == NOP && header >> 2 & 63 != 0 {
+            format!(
+                "{name} (opcode {opcode:#04x}, sub-operation {:#04x})",
+                header >> 2 & 63
+            )
+        } else {
+            format!("{name} (opcode {opcode:#04x})")
+        }
+    }
+
+    fn fault_at(&self, buffer: GuestAddress, offset: u32, packet: &str, reason: String) -> Box<Fault> {
+        let position = PacketPosition {
+            queue: self.queue,
+            submission: self.submission(),
+            buffer,
+            offset,
+        };
+        fault(position, packet.to_owned(), reason)
+    }
+
+    fn fault_here(&self, packet: &str, reason: String) -> Box<Fault> {
+        let (buffer, offset) = self.cursor.stack.last().map_or((GuestAddress(0), 0), |frame| {
+            (frame.address, 4 * frame.next as u32)
+        });
+        self.fault_at(buffer, offset, packet, reason)
+    }
+}
+
+enum Next {
+    Go,
+    Enter(BufferFrame),
+    Wait(MemoryWait),
+}
+
+enum Satisfied {
+    Now,
+    ByEarlierWrite,
+    NotYet,
+}
+
+fn fault(position: PacketPosition, packet: String, reason: String) -> Box<Fault> {
+    Box::new(Fault {
+        position,
+        packet,
+        reason,
+    })
+}
+
+/// The value that the newest pending write of the queue puts at the wait's address, if it writes all the bytes the
+/// wait compares.
+fn pending_value(labels: &[PendingLabel], wait: &MemoryWait) -> Option<u64> {
+    let label = labels.iter().rev().find(|label| label.address == wait.address)?;
+    (label.wide || !wait.wide).then_some(label.value)
+}
+
+/// Whether memory satisfies the wait. An unmapped label never does, and is no fault: it may be mapped yet.
+pub(crate) fn memory_satisfies(memory: &MemoryReader, wait: &MemoryWait) -> bool {
+    let value = if wait.wide {
+        memory.read_u64(wait.address)
+    } else {
+        memory.read_u32(wait.address).map(u64::from)
+    };
+    value.is_ok_and(|value| compare(wait, value))
+}
+
+fn compare(wait: &MemoryWait, value: u64) -> bool {
+    let keep = if wait.wide { u64::MAX } else { u64::from(u32::MAX) };
+    let value = value & wait.mask & keep;
+    let reference = wait.reference & keep;
+    match wait.compare {
+        Compare::Always => true,
+        Compare::Less => value < reference,
+        Compare::LessEqual => value <= reference,
+        Compare::Equal => value == reference,
+        Compare::NotEqual => value != reference,
+        Compare::GreaterEqual => value >= reference,
+        Compare::Greater => value > reference,
+    }
+}
+
+/// Names of opcodes that Relic has no packet for, for messages (Mesa's packet database).
+fn known_name(opcode: u8) -> Option<&'static str> {
+    const NAMES: &[(u8, &str)] = &[
+        (0x10, "NOP"),
+        (0x11, "SET_BASE"),
+        (0x16, "DISPATCH_INDIRECT"),
+        (0x1D, "ATOMIC_GDS"),
+        (0x1E, "ATOMIC_MEM"),
+        (0x1F, "OCCLUSION_QUERY"),
+        (0x20, "SET_PREDICATION"),
+        (0x22, "COND_EXEC"),
+        (0x24, "DRAW_INDIRECT"),
+        (0x25, "DRAW_INDEX_INDIRECT"),
+        (0x2C, "DRAW_INDIRECT_MULTI"),
+        (0x34, "STRMOUT_BUFFER_UPDATE"),
+        (0x38, "DRAW_INDEX_INDIRECT_MULTI"),
+        (0x39, "MEM_SEMAPHORE"),
+        (0x3A, "DISPATCH_DRAW"),
+        (0x40, "COPY_DATA"),
+        (0x45, "COND_WRITE"),
+        (0x47, "EVENT_WRITE_EOP"),
+        (0x48, "EVENT_WRITE_EOS"),
+        (0x59, "REWIND"),
+        (0x68, "SET_CONFIG_REG"),
+        (0x78, "SET_QUEUE_REG"),
+        (0x81, "WRITE_CONST_RAM"),
+        (0x83, "DUMP_CONST_RAM"),
+        (0x84, "INCREMENT_CE_COUNTER"),
+        (0x85, "INCREMENT_DE_COUNTER"),
+        (0x86, "WAIT_ON_CE_COUNTER"),
+        (0x88, "WAIT_ON_DE_COUNTER_DIFF"),
+        (0x8C, "DISPATCH_DRAW_PREAMBLE"),
+        (0x8E, "GET_LOD_STATS"),
+    ];
+    NAMES
+        .iter()
+        .find(|(own, _)| *own == opcode)
+        .map(|(_, name)| *name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wait(compare: Compare, reference: u64, mask: u64) -> MemoryWait {
+        MemoryWait {
+            address: GuestAddress(0x1000),
+            reference,
+            mask,
+            compare,
+            wide: false,
+        }
+    }
+
+    /// Known trap 6: the value is masked before it is compared.
+    #[test]
+    fn waits_compare_the_masked_value() {
+        assert!(compare_of(Compare::Equal, 5, 0xFF, 0x105));
+        assert!(!compare_of(Compare::Greater, 5, 0xFF, 0x105));
+        assert!(compare_of(Compare::Greater, 5, 0xFF, 0x106));
+        assert!(compare_of(Compare::Less, 5, 0xFF, 0x104));
+        assert!(compare_of(Compare::LessEqual, 5, 0xFF, 0x105));
+        assert!(compare_of(Compare::GreaterEqual, 5, 0xFF, 0x105));
+        assert!(!compare_of(Compare::NotEqual, 5, 0xFF, 0x105));
+        assert!(compare_of(Compare::Always, 5, 0xFF, 0));
+    }
+
+    fn compare_of(function: Compare, reference: u64, mask: u64, value: u64) -> bool {
+        compare(&wait(function, reference, mask), value)
+    }
+
+    #[test]
+    fn narrow_waits_ignore_high_halves() {
+        let narrow = wait(Compare::Equal, 0xAAAA_0000_0000_0005, u64::MAX);
+        assert!(compare(&narrow, 0xBBBB_0000_0000_0005));
+        assert!(!compare(
+            &MemoryWait { wide: true, ..narrow },
+            0xBBBB_0000_0000_0005
+        ));
+    }
+
+    #[test]
+    fn the_newest_pending_write_decides() {
+        let label = |value, wide| PendingLabel {
+            address: GuestAddress(0x1000),
+            value,
+            wide,
+            timeline: None,
+        };
+        let wide_wait = MemoryWait {
+            wide: true,
+            ..wait(Compare::Equal, 2, u64::MAX)
+        };
+        assert_eq!(
+            pending_value(&[label(1, false), label(2, false)], &wait(Compare::Equal, 2, 0)),
+            Some(2)
+        );
+        assert_eq!(pending_value(&[label(1, false)], &wide_wait), None);
+        assert_eq!(pending_value(&[label(2, true)], &wide_wait), Some(2));
+    }
+}

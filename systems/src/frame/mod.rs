@@ -1,0 +1,5 @@
+//! The Frame schedule: pictures, budgets, statistics.
+
+pub mod picture;
+pub(crate) mod present;
+pub(crate) mod statistics;

@@ -1,0 +1,22 @@
+//! Statistics: what a profiler plots, once a frame.
+
+use bevy_ecs::prelude::*;
+use relic_components::Counters;
+
+/// Counters as they stood at the last frame.
+#[derive(Resource, Default)]
+pub struct LastFrame(Counters);
+
+/// Plots what the frame added.
+pub(crate) fn plot_counters(counters: Res<Counters>, mut last: ResMut<LastFrame>) {
+    for (name, now, before) in [
+        ("draws", counters.draws, last.0.draws),
+        ("dispatches", counters.dispatches, last.0.dispatches),
+        ("cuts", counters.cuts, last.0.cuts),
+        ("waits", counters.waits, last.0.waits),
+        ("batches", counters.batches, last.0.batches),
+    ] {
+        relic_core::trace::plot(name, (now - before) as f64);
+    }
+    last.0 = *counters;
+}

@@ -1,0 +1,114 @@
+//! Hazard: the first row whose CPU reads meet memory that the GPU is still to write cuts the batch.
+//!
+//! Capture is optimistic: it reads what memory holds. Where earlier rows of the batch, or batches that the GPU has
+//! not finished, write what a row's descriptors, argument records or textures were read from, the row and all
+//! behind it are held until that has landed, and are captured again.
+
+use bevy_ecs::prelude::*;
+use relic_components::{
+    Accesses, Commands, Counters, Dispatches, Draws, QueueStatus,
+    work::{Captures, Evaluations, InFlightWrites, Prepared},
+};
+use relic_core::GuestRange;
+
+/// Why a batch is cut, for the status that its queue takes after Commit.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum CutReason {
+    /// It is not cut.
+    #[default]
+    None,
+    /// The shader pool is at work for the row.
+    Shaders,
+    /// The row reads what the GPU is still to write.
+    PendingWrite,
+}
+
+/// Cuts every batch where it must be cut.
+pub(crate) fn cut_batches(
+    in_flight: Res<InFlightWrites>,
+    mut counters: ResMut<Counters>,
+    mut queues: Query<(
+        &QueueStatus,
+        &mut Commands,
+        &Accesses,
+        (&Draws, &Dispatches),
+        (&Captures, &Evaluations, &Prepared),
+        &mut CutReason,
+    )>,
+) {
+    for (status, mut commands, accesses, _, work, mut reason) in &mut queues {
+        *reason = CutReason::None;
+        if !crate::has_work(status, &commands) {
+            continue;
+        }
+        if commands.cut < commands.rows.len() {
+            *reason = CutReason::Shaders;
+        }
+        let (captures, evaluations, prepared) = work;
+        let reads = cpu_reads(&commands, accesses, captures, evaluations, prepared);
+        if reads.is_empty() {
+            continue;
+        }
+        let writes = row_writes(&commands, accesses, prepared);
+        let blocked = reads.iter().find_map(|&(command, read)| {
+            let behind = in_flight.0.iter().any(|(_, write)| write.overlaps(read));
+            let earlier = || {
+                writes
+                    .iter()
+                    .take_while(|(row, _)| *row < command)
+                    .any(|(_, write)| write.overlaps(read))
+            };
+            (behind || earlier()).then_some(command as usize)
+        });
+        if let Some(row) = blocked.filter(|row| *row < commands.cut) {
+            commands.cut = row;
+            *reason = CutReason::PendingWrite;
+            counters.cuts += 1;
+        }
+    }
+}
+
+/// What the CPU reads for each row that is not committed, in the order of the stream.
+fn cpu_reads(
+    commands: &Commands,
+    accesses: &Accesses,
+    captures: &Captures,
+    evaluations: &Evaluations,
+    prepared: &Prepared,
+) -> Vec<(u32, GuestRange)> {
+    let mut reads = Vec::new();
+    for (i, walk) in captures.walks.iter().enumerate() {
+        if let Some((chunk, result)) = evaluations.get(i as u32) {
+            let ranges = &chunk.reads[result.reads.0 as usize..result.reads.1 as usize];
+            reads.extend(ranges.iter().map(|range| (walk.command, *range)));
+        }
+    }
+    reads.extend(
+        prepared
+            .uploads
+            .iter()
+            .map(|(command, _, range)| (*command, *range)),
+    );
+    for (i, row) in commands.rows.iter().enumerate().skip(commands.committed) {
+        let ranges = &accesses.cpu_reads[row.cpu_reads.0 as usize..row.cpu_reads.1 as usize];
+        reads.extend(ranges.iter().map(|range| (i as u32, *range)));
+    }
+    reads.sort_by_key(|(command, _)| *command);
+    reads
+}
+
+/// What the rows that are not committed write, in the order of the stream.
+pub(crate) fn row_writes(
+    commands: &Commands,
+    accesses: &Accesses,
+    prepared: &Prepared,
+) -> Vec<(u32, GuestRange)> {
+    let mut writes: Vec<(u32, GuestRange)> = Vec::new();
+    for (i, row) in commands.rows.iter().enumerate().skip(commands.committed) {
+        let ranges = &accesses.writes[row.writes.0 as usize..row.writes.1 as usize];
+        writes.extend(ranges.iter().map(|range| (i as u32, *range)));
+    }
+    writes.extend_from_slice(&prepared.writes);
+    writes.sort_by_key(|(command, _)| *command);
+    writes
+}

@@ -1,0 +1,41 @@
+//! DRAW_INDEX_OFFSET_2: indices from an offset in INDEX_BASE's buffer.
+
+use relic_components::batch::DrawSource;
+use relic_schedules::{DecodeContext, Decoded, HeaderMatch, Packet, PacketRefusal, Recorder};
+
+use super::words::exactly;
+use crate::decode::snapshot::push_draw;
+
+/// A draw: its index in the batch.
+pub(super) struct DrawIndexOffset2(u32);
+
+impl Packet for DrawIndexOffset2 {
+    const NAME: &'static str = "DRAW_INDEX_OFFSET_2";
+    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x35)];
+
+    fn decode(payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
+        let [limit, first, count, _initiator] = exactly(payload)?;
+        let index_type = context.state.index_type;
+        let bytes = match index_type {
+            0 => 2,
+            1 => 4,
+            _ => 1,
+        };
+        let address = context
+            .state
+            .index_base
+            .checked_add(u64::from(first) * bytes)
+            .ok_or_else(|| PacketRefusal(format!("first index {first} lies outside of the address space")))?;
+        let source = DrawSource::Indexed {
+            address,
+            count,
+            limit: limit.saturating_sub(first),
+            index_type,
+        };
+        Ok(Decoded::Row(Self(push_draw(context, source))))
+    }
+
+    fn commit(&self, recorder: &mut dyn Recorder) -> Result<(), PacketRefusal> {
+        recorder.draw(self.0)
+    }
+}

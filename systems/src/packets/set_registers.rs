@@ -1,0 +1,106 @@
+//! SET_CONTEXT_REG, SET_SH_REG, SET_UCONFIG_REG and their INDEX forms: a run of values from a register on.
+
+use relic_components::RegisterBank;
+use relic_schedules::{DecodeContext, Decoded, HeaderMatch, Packet, PacketRefusal};
+
+use super::words::at_least;
+use crate::registers::{shader, user_config};
+
+/// Context registers.
+pub(super) struct SetContextRegisters;
+/// Shader registers.
+pub(super) struct SetShaderRegisters;
+/// User-config registers.
+pub(super) struct SetUserConfigRegisters;
+
+impl Packet for SetContextRegisters {
+    const NAME: &'static str = "SET_CONTEXT_REG";
+    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x69)];
+
+    fn decode(payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
+        let ([first], values) = at_least(payload)?;
+        write_run(context, RegisterBank::Context, first & 0xFFFF, values)?;
+        Ok(Decoded::State)
+    }
+}
+
+impl Packet for SetShaderRegisters {
+    const NAME: &'static str = "SET_SH_REG";
+    /// The INDEX form's index field (bits 31:28) selects how a kernel driver merges the value: the value is whole.
+    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x76), HeaderMatch::Opcode(0x9A)];
+
+    fn decode(payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
+        let ([first], values) = at_least(payload)?;
+        write_run(context, RegisterBank::Shader, first & 0xFFFF, values)?;
+        Ok(Decoded::State)
+    }
+}
+
+impl Packet for SetUserConfigRegisters {
+    const NAME: &'static str = "SET_UCONFIG_REG";
+    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x79), HeaderMatch::Opcode(0x7A)];
+
+    fn decode(payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
+        let ([first], values) = at_least(payload)?;
+        let offset = first & 0xFFFF;
+        if offset as usize == user_config::VGT_INDEX_TYPE
+            && let Some(&value) = values.first()
+        {
+            context.state.index_type = value & 3;
+        }
+        write_run(context, RegisterBank::UserConfig, offset, values)?;
+        Ok(Decoded::State)
+    }
+}
+
+/// Writes `values` to registers from `first` on, and counts a new generation when something other than user data
+/// or a tag changed.
+pub(super) fn write_run(
+    context: &mut DecodeContext<'_>,
+    bank: RegisterBank,
+    first: u32,
+    values: &[u32],
+) -> Result<(), PacketRefusal> {
+    let banks = &mut *context.banks;
+    let registers: &mut [u32] = match bank {
+        RegisterBank::Context => &mut banks.context[..],
+        RegisterBank::Shader => &mut banks.shader[..],
+        RegisterBank::UserConfig => &mut banks.user_config[..],
+    };
+    let first = first as usize;
+    let Some(targets) = registers.get_mut(first..first + values.len()) else {
+        return Err(PacketRefusal(format!(
+            "it sets {} registers from {:#x} (byte address {:#x}), beyond the {} of the bank",
+            values.len(),
+            first,
+            bank.base() as usize + 4 * first,
+            bank.count()
+        )));
+    };
+    if targets == values {
+        return Ok(());
+    }
+    targets.copy_from_slice(values);
+    if changes_state(bank, first, values.len()) {
+        banks.generation += 1;
+    }
+    Ok(())
+}
+
+/// Whether a run of registers is more than user data (which draws copy by themselves) or console tags.
+const fn changes_state(bank: RegisterBank, first: usize, count: usize) -> bool {
+    match bank {
+        RegisterBank::Context => true,
+        RegisterBank::Shader => {
+            !within(first, count, shader::SPI_SHADER_USER_DATA_PS_0, 32)
+                && !within(first, count, shader::SPI_SHADER_USER_DATA_VS_0, 32)
+                && !within(first, count, shader::SPI_SHADER_USER_DATA_GS_0, 32)
+                && !within(first, count, shader::COMPUTE_USER_DATA_0, 16)
+        }
+        RegisterBank::UserConfig => !within(first, count, user_config::CONSOLE_TAG, 2),
+    }
+}
+
+const fn within(first: usize, count: usize, start: usize, size: usize) -> bool {
+    first >= start && first + count <= start + size
+}

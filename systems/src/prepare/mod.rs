@@ -1,0 +1,465 @@
+//! Prepare: descriptors and registers to pipelines, images, samplers and bindings.
+//!
+//! Nothing is recorded here. What is not ready (a program or pipeline on the shader pool) cuts the batch in front
+//! of the row that needs it.
+
+pub mod images;
+pub mod pipelines;
+mod samplers;
+pub mod state;
+
+use std::sync::Arc;
+
+use bevy_ecs::prelude::*;
+use relic_components::{
+    Commands, Dispatches, Draws, QueueStatus,
+    batch::Snapshots,
+    pipeline::PipelineId,
+    work::{BoundResource, Captures, Evaluations, Prepared, PreparedRow, Preparedness, TargetSet, ViewId},
+};
+use relic_core::{
+    GuestAddress, GuestRange,
+    gpu::{BufferDescriptor, ImageDescriptor, SamplerDescriptor},
+};
+use relic_recompiler::{
+    AccessFlags, BufferShape, DescriptorKind, FlatLocation, ImageDim, NumericClass, Program, Specialization,
+};
+
+use self::{
+    images::{ImageStore, image_shape},
+    pipelines::{PipelineKey, PipelineStore, StageKey},
+    state::{DrawState, draw_state},
+};
+use crate::{
+    capture::{Epoch, NO_WALK, StatePrograms},
+    gpu::Gpu,
+    programs::{Analysed, ProgramStore},
+    resources::Memory,
+    shader_pool::ShaderPool,
+};
+
+/// Parsed state of each register snapshot of the batch, and the targets made for it.
+#[derive(Component, Default)]
+pub struct DrawStates {
+    /// By snapshot.
+    pub states: Vec<Option<Result<Arc<DrawState>, String>>>,
+    targets: Vec<Option<u32>>,
+}
+
+/// Prepares every row that has been captured and evaluated.
+pub(crate) fn prepare_rows(
+    gpu: Res<Gpu>,
+    memory: Res<Memory>,
+    epoch: Res<Epoch>,
+    programs: Res<ProgramStore>,
+    pool: Res<ShaderPool>,
+    mut pipelines: ResMut<PipelineStore>,
+    mut images: ResMut<ImageStore>,
+    mut queues: Query<(
+        &QueueStatus,
+        &mut Commands,
+        (&Draws, &Dispatches, &Snapshots),
+        (&Captures, &Evaluations, &StatePrograms),
+        &mut Prepared,
+        &mut DrawStates,
+    )>,
+) {
+    let reader = memory.0.reader();
+    for (status, mut commands, work, found, mut prepared, mut states) in &mut queues {
+        commands.cut = commands.rows.len();
+        let prepared = &mut *prepared;
+        prepared.draws.clear();
+        prepared.dispatches.clear();
+        prepared.bindings.clear();
+        prepared.targets.clear();
+        prepared.uploads.clear();
+        prepared.writes.clear();
+        if !crate::has_work(status, &commands) {
+            continue;
+        }
+        let (draws, dispatches, snapshots) = work;
+        let (captures, evaluations, programs_of) = found;
+        states.states.clear();
+        states.states.resize_with(snapshots.states.len(), || None);
+        states.targets.clear();
+        states.targets.resize(snapshots.states.len(), None);
+        let mut preparer = Preparer {
+            gpu: &gpu,
+            memory: &reader,
+            epoch: epoch.0,
+            programs: &programs,
+            pool: &pool,
+            pipelines: &mut pipelines,
+            images: &mut images,
+            evaluations,
+            prepared,
+            command: 0,
+        };
+        for (draw, walks) in draws.rows.iter().zip(&captures.draws) {
+            preparer.command = draw.command;
+            let row = if (draw.command as usize) < commands.committed {
+                Preparedness::Nothing
+            } else if let Some(Some(Err(reason))) = programs_of.graphics.get(draw.state as usize) {
+                Preparedness::Refused(reason.clone())
+            } else {
+                let index = draw.state as usize;
+                let state = states.states[index]
+                    .get_or_insert_with(|| draw_state(&snapshots.states[index]).map(Arc::new))
+                    .clone();
+                match state {
+                    Ok(state) => preparer.draw(&state, &mut states.targets[index], *walks),
+                    Err(reason) => Preparedness::Refused(reason),
+                }
+            };
+            if row == Preparedness::Pending {
+                commands.cut = commands.cut.min(draw.command as usize);
+            }
+            preparer.prepared.draws.push(row);
+        }
+        for (dispatch, walk) in dispatches.rows.iter().zip(&captures.dispatches) {
+            preparer.command = dispatch.command;
+            let row = if (dispatch.command as usize) < commands.committed {
+                Preparedness::Nothing
+            } else if let Some(Some(Err(reason))) = programs_of.compute.get(dispatch.state as usize) {
+                Preparedness::Refused(reason.clone())
+            } else if dispatch.groups.contains(&0) {
+                Preparedness::Nothing
+            } else {
+                preparer.dispatch(*walk)
+            };
+            if row == Preparedness::Pending {
+                commands.cut = commands.cut.min(dispatch.command as usize);
+            }
+            preparer.prepared.dispatches.push(row);
+        }
+    }
+}
+
+struct Preparer<'a> {
+    gpu: &'a Gpu,
+    memory: &'a relic_core::MemoryReader,
+    epoch: u64,
+    programs: &'a ProgramStore,
+    pool: &'a ShaderPool,
+    pipelines: &'a mut PipelineStore,
+    images: &'a mut ImageStore,
+    evaluations: &'a Evaluations,
+    prepared: &'a mut Prepared,
+    command: u32,
+}
+
+/// A stage's program, or why the row can't be prepared now.
+type StageOutcome<T> = Result<T, Preparedness>;
+
+impl Preparer<'_> {
+    fn draw(&mut self, state: &DrawState, targets: &mut Option<u32>, walks: [u32; 2]) -> Preparedness {
+        self.try_draw(state, targets, walks).unwrap_or_else(|other| other)
+    }
+
+    fn try_draw(
+        &mut self,
+        state: &DrawState,
+        targets: &mut Option<u32>,
+        walks: [u32; 2],
+    ) -> StageOutcome<Preparedness> {
+        let target_index = match *targets {
+            Some(index) => index,
+            None => {
+                let set = self.targets(state).map_err(Preparedness::Refused)?;
+                self.prepared.targets.push(set);
+                let index = self.prepared.targets.len() as u32 - 1;
+                *targets = Some(index);
+                index
+            }
+        };
+        let target_set = self.prepared.targets[target_index as usize].clone();
+        let shades = target_set.colour.iter().any(Option::is_some) || target_set.depth.is_some();
+        if !shades {
+            return Ok(Preparedness::Nothing);
+        }
+        for view in target_set.colour.iter().flatten().chain(&target_set.depth) {
+            self.touch_target(*view)?;
+        }
+        let vertex = self
+            .program(walks[0])?
+            .ok_or_else(|| Preparedness::Refused("no vertex program is bound".to_owned()))?;
+        let pixel = self.program(walks[1])?;
+        let first = self.prepared.bindings.len() as u32;
+        let push_limit = self.gpu.profile.max_push_constants.min(128);
+        let vertex_words = flat_words(&vertex);
+        let (vertex_flat, next) = flat_location(0, vertex_words, push_limit);
+        let mut vertex_spec = self.bind(&vertex, walks[0], 0, vertex_flat)?;
+        vertex_spec.colour = [NumericClass::Float; 8];
+        let pixel_spec = match &pixel {
+            Some(program) => {
+                let base = vertex.plan().descriptors.len() as u32
+                    + u32::from(vertex_flat == FlatLocation::UniformBuffer);
+                let (flat, _) = flat_location(next, flat_words(program), push_limit);
+                let mut spec = self.bind(program, walks[1], base, flat)?;
+                spec.colour = state.classes;
+                Some(spec)
+            }
+            None => None,
+        };
+        let bindings = (first, self.prepared.bindings.len() as u32);
+        let stage = |walk: u32, specialization| StageKey {
+            program: self.program_id(walk),
+            specialization,
+        };
+        let key = PipelineKey::Graphics(Box::new((
+            stage(walks[0], vertex_spec),
+            pixel_spec.map(|spec| stage(walks[1], spec)),
+            state.fixed.clone(),
+        )));
+        let pipeline =
+            self.pipelines
+                .find_or_start(key, [Some(&vertex), pixel.as_ref()], &self.gpu.device, self.pool);
+        self.ready(pipeline, bindings, target_index)
+    }
+
+    fn dispatch(&mut self, walk: u32) -> Preparedness {
+        self.try_dispatch(walk).unwrap_or_else(|other| other)
+    }
+
+    fn try_dispatch(&mut self, walk: u32) -> StageOutcome<Preparedness> {
+        let program = self
+            .program(walk)?
+            .ok_or_else(|| Preparedness::Refused("no compute program is bound".to_owned()))?;
+        let first = self.prepared.bindings.len() as u32;
+        let push_limit = self.gpu.profile.max_push_constants.min(128);
+        let (flat, _) = flat_location(0, flat_words(&program), push_limit);
+        let specialization = self.bind(&program, walk, 0, flat)?;
+        let bindings = (first, self.prepared.bindings.len() as u32);
+        let key = PipelineKey::Compute(StageKey {
+            program: self.program_id(walk),
+            specialization,
+        });
+        let pipeline = self
+            .pipelines
+            .find_or_start(key, [Some(&program), None], &self.gpu.device, self.pool);
+        self.ready(pipeline, bindings, u32::MAX)
+    }
+
+    fn ready(&self, pipeline: PipelineId, bindings: (u32, u32), targets: u32) -> StageOutcome<Preparedness> {
+        Ok(match self.pipelines.get(pipeline) {
+            None => Preparedness::Pending,
+            Some(Err(reason)) => Preparedness::Refused(reason.clone()),
+            Some(Ok(_)) => Preparedness::Ready(PreparedRow {
+                pipeline,
+                bindings,
+                targets,
+            }),
+        })
+    }
+
+    /// The program of a walk that came out; `Ok(None)` where there is no walk.
+    fn program(&self, walk: u32) -> StageOutcome<Option<Arc<Analysed>>> {
+        if walk == NO_WALK {
+            return Ok(None);
+        }
+        let Some((_, result)) = self.evaluations.get(walk) else {
+            return Err(Preparedness::Pending);
+        };
+        // The pool may have finished between Evaluate and now: then the next run has the result.
+        if result.pending {
+            return Err(Preparedness::Pending);
+        }
+        if let Some(reason) = &result.refusal {
+            return Err(Preparedness::Refused(reason.clone()));
+        }
+        match self.programs.get(result.program) {
+            Some(Ok(program)) => Ok(Some(Arc::clone(program))),
+            Some(Err(reason)) => Err(Preparedness::Refused(reason.clone())),
+            None => Err(Preparedness::Pending),
+        }
+    }
+}
+
+/// Words of a program's flat block: values, then residuals of its buffers, four to a word.
+fn flat_words(program: &Program) -> u32 {
+    let plan = program.plan();
+    let buffers = plan
+        .descriptors
+        .iter()
+        .filter(|source| source.kind == DescriptorKind::Buffer)
+        .count();
+    (plan.flat.len() + buffers.div_ceil(4)) as u32
+}
+
+/// Push constants from `offset` on where the words fit, else a uniform buffer. Returns the next free offset.
+fn flat_location(offset: u32, words: u32, limit: u32) -> (FlatLocation, u32) {
+    let end = offset + 4 * words;
+    if end <= limit {
+        (FlatLocation::PushConstants { offset }, end)
+    } else {
+        (FlatLocation::UniformBuffer, offset)
+    }
+}
+
+impl Preparer<'_> {
+    fn program_id(&self, walk: u32) -> relic_components::shader::ProgramId {
+        self.evaluations
+            .get(walk)
+            .map_or(relic_components::shader::ProgramId(u32::MAX), |(_, result)| {
+                result.program
+            })
+    }
+
+    fn targets(&mut self, state: &DrawState) -> Result<TargetSet, String> {
+        let mut set = TargetSet::default();
+        let mut extent: Option<[u32; 2]> = None;
+        let mut grow = |width: u32, height: u32| {
+            extent = Some(match extent {
+                None => [width, height],
+                Some([w, h]) => [w.min(width), h.min(height)],
+            });
+        };
+        for (slot, surface) in state.colour.iter().enumerate() {
+            let Some(surface) = surface else { continue };
+            set.colour[slot] = Some(self.images.target(&self.gpu.device, surface, self.epoch)?.1);
+            grow(surface.width, surface.height);
+        }
+        if let Some(surface) = &state.depth {
+            set.depth = Some(self.images.target(&self.gpu.device, surface, self.epoch)?.1);
+            grow(surface.width, surface.height);
+        }
+        set.extent = extent.unwrap_or_default();
+        Ok(set)
+    }
+
+    /// Makes sure that a target holds what memory held when it was first rendered to, and notes the write.
+    fn touch_target(&mut self, view: ViewId) -> StageOutcome<()> {
+        let id = self.images.view(view).0;
+        self.upload_if_changed(id)?;
+        self.images.mark_written(id);
+        self.prepared
+            .writes
+            .push((self.command, self.images.image(id).range));
+        Ok(())
+    }
+
+    fn upload_if_changed(&mut self, id: relic_components::work::ImageId) -> StageOutcome<()> {
+        if self
+            .images
+            .needs_upload(id, self.memory, self.epoch)
+            .map_err(Preparedness::Refused)?
+        {
+            let range = self.images.image(id).range;
+            self.prepared.uploads.push((self.command, id, range));
+        }
+        Ok(())
+    }
+
+    /// Binds every descriptor of a program's plan from `base` on; returns what they fix in its code.
+    fn bind(
+        &mut self,
+        program: &Program,
+        walk: u32,
+        base: u32,
+        flat: FlatLocation,
+    ) -> StageOutcome<Specialization> {
+        let mut specialization = Specialization {
+            flat,
+            binding_base: base,
+            ..Specialization::default()
+        };
+        let Some((chunk, result)) = self.evaluations.get(walk) else {
+            return Err(Preparedness::Pending);
+        };
+        let words = &chunk.words[result.words.0 as usize..result.words.1 as usize];
+        let mut at = 0;
+        let refused = |i: usize, reason: String| Preparedness::Refused(format!("descriptor {i}: {reason}"));
+        for (i, source) in program.plan().descriptors.iter().enumerate() {
+            let own = &words[at..at + source.kind.words()];
+            at += source.kind.words();
+            let resource = match source.kind {
+                DescriptorKind::Buffer => {
+                    let v = BufferDescriptor([own[0], own[1], own[2], own[3]]);
+                    let alignment = self.gpu.profile.storage_buffer_alignment;
+                    specialization
+                        .buffers
+                        .push(BufferShape::from_words(v.0, alignment));
+                    let range = self.buffer_range(&v).map_err(|reason| refused(i, reason))?;
+                    if source.access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) && !range.is_empty()
+                    {
+                        self.prepared.writes.push((self.command, range));
+                    }
+                    BoundResource::Buffer(range)
+                }
+                DescriptorKind::Image => {
+                    let mut t = ImageDescriptor::default();
+                    t.0.copy_from_slice(own);
+                    specialization.images.push(image_shape(&t));
+                    let storage = source.access.contains(AccessFlags::STORAGE);
+                    let array = source.dim == Some(ImageDim::D2Array);
+                    let found = self
+                        .images
+                        .texture(&self.gpu.device, &t, storage, array, self.epoch)
+                        .map_err(|reason| refused(i, reason))?;
+                    match found {
+                        None if storage => BoundResource::NullStorage,
+                        None => BoundResource::NullSampled,
+                        Some((id, view)) => {
+                            self.upload_if_changed(id)?;
+                            if source.access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) {
+                                self.images.mark_written(id);
+                                self.prepared
+                                    .writes
+                                    .push((self.command, self.images.image(id).range));
+                            }
+                            if storage {
+                                BoundResource::Storage(view)
+                            } else {
+                                BoundResource::Sampled(view)
+                            }
+                        }
+                    }
+                }
+                DescriptorKind::Sampler => {
+                    let s = SamplerDescriptor([own[0], own[1], own[2], own[3]]);
+                    let id = self
+                        .images
+                        .sampler_for(&self.gpu.device, &s)
+                        .map_err(|reason| refused(i, reason))?;
+                    BoundResource::Sampler(id)
+                }
+            };
+            self.prepared.bindings.push((base + i as u32, resource));
+        }
+        if flat == FlatLocation::UniformBuffer {
+            let binding = base + program.plan().descriptors.len() as u32;
+            self.prepared
+                .bindings
+                .push((binding, BoundResource::Flat { walk }));
+        }
+        Ok(specialization)
+    }
+
+    /// The guest range behind a V#: from its aligned base to its end. What lies beyond mapped memory is cut off,
+    /// so that it reads as 0; a base that is not mapped at all is refused.
+    fn buffer_range(&self, v: &BufferDescriptor) -> Result<GuestRange, String> {
+        if v.extent() == 0 || v.is_null() {
+            return Ok(GuestRange::default());
+        }
+        let base = v
+            .base()
+            .align_down(u64::from(self.gpu.profile.storage_buffer_alignment));
+        let limit = self.gpu.device.limits().max_storage_range;
+        let size = (v.base().0 - base.0 + v.extent()).min(limit);
+        let mut end = base.0;
+        while end < base.0 + size {
+            let Some(region) = self.memory.region(GuestAddress(end)) else {
+                break;
+            };
+            end = region.range().end().0;
+        }
+        if end == base.0 {
+            return Err(format!("buffer at {} is not in mapped memory", v.base()));
+        }
+        // Whole words: the shader reads the buffer as such.
+        Ok(GuestRange::new(
+            base,
+            (end.min(base.0 + size) - base.0).next_multiple_of(4),
+        ))
+    }
+}

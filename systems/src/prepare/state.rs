@@ -1,0 +1,595 @@
+//! Registers to Vulkan state. What Vulkan or Relic can't express is refused by register, bit and value.
+
+use ash::vk;
+use relic_components::batch::StateSnapshot;
+use relic_core::{
+    GuestAddress,
+    gpu::{colour::ColourFormat, swizzle::SwizzleMode},
+};
+use relic_recompiler::NumericClass;
+use relic_vulkan::{
+    BlendEquation, BlendTarget, DepthBias, DepthState, StencilFace, StencilState, TopologyClass, Viewport,
+};
+
+use crate::registers::{COLOUR_STRIDE, context as r, context_name};
+
+/// The state of draws that share a register snapshot.
+#[derive(Clone, Debug)]
+pub struct DrawState {
+    /// What is baked into pipelines.
+    pub fixed: FixedState,
+    /// What is set while recording.
+    pub dynamic: DynamicState,
+    /// Colour targets by slot.
+    pub colour: [Option<TargetSurface>; 8],
+    /// Depth target.
+    pub depth: Option<TargetSurface>,
+    /// What each colour target holds, for the pixel program's exports.
+    pub classes: [NumericClass; 8],
+}
+
+/// What is baked into pipelines.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct FixedState {
+    /// Topologies the pipeline can be drawn with.
+    pub topology: TopologyClass,
+    /// Formats by slot, up to the last one in use.
+    pub formats: Vec<vk::Format>,
+    /// Blending by slot.
+    pub blend: Vec<BlendTarget>,
+    /// Format of the depth target, or `UNDEFINED`.
+    pub depth_format: vk::Format,
+    /// Depth is clamped and not clipped.
+    pub depth_clamp: bool,
+    /// Flat attributes come from the last vertex.
+    pub provoking_last: bool,
+}
+
+/// What is set while recording.
+#[derive(Clone, PartialEq, Debug)]
+pub struct DynamicState {
+    /// Topology.
+    pub topology: vk::PrimitiveTopology,
+    /// Viewport 0.
+    pub viewport: Viewport,
+    /// Intersection of all scissors.
+    pub scissor: vk::Rect2D,
+    /// Blend constants.
+    pub blend_constants: [f32; 4],
+    /// Depth test.
+    pub depth: DepthState,
+    /// Stencil test.
+    pub stencil: StencilState,
+    /// Depth offset.
+    pub depth_bias: DepthBias,
+    /// Culled faces.
+    pub cull: vk::CullModeFlags,
+    /// Winding of front faces.
+    pub front_face: vk::FrontFace,
+    /// The largest index restarts strips.
+    pub restart: bool,
+}
+
+/// A surface that is rendered to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TargetSurface {
+    /// First byte.
+    pub address: GuestAddress,
+    /// Pipe/bank XOR, in units of 256 bytes.
+    pub xor: u32,
+    /// Format of the host image.
+    pub format: vk::Format,
+    /// Bytes of a texel.
+    pub bytes: u32,
+    /// Width in texels.
+    pub width: u32,
+    /// Height in texels.
+    pub height: u32,
+    /// Swizzle mode.
+    pub mode: SwizzleMode,
+}
+
+/// Refuses bits of a context register outside `known`.
+fn known(state: &StateSnapshot, offset: usize, known: u32) -> Result<u32, String> {
+    let value = state.context[offset];
+    if value & !known == 0 {
+        Ok(value)
+    } else {
+        Err(format!(
+            "{} {value:#010x}: bits {:#010x} are not executed",
+            context_name(offset),
+            value & !known
+        ))
+    }
+}
+
+const fn bit(value: u32, at: u32) -> bool {
+    value >> at & 1 != 0
+}
+
+/// Parses the draw state of a snapshot.
+///
+/// # Errors
+/// The first register that can't be expressed.
+pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
+    let (topology, class) = topology(state.primitive_type)?;
+    let mut colour = [None; 8];
+    let mut classes = [NumericClass::Float; 8];
+    let mut formats = Vec::new();
+    let mut blend = Vec::new();
+    let control = known(state, r::CB_COLOR_CONTROL, 1 | 7 << 4 | 0xFF << 16)?;
+    let rop = control >> 16 & 0xFF;
+    match control >> 4 & 7 {
+        0 => {}
+        1 => {
+            if rop != 0xCC {
+                return Err(format!(
+                    "CB_COLOR_CONTROL {control:#x}: raster operation {rop:#04x} is not executed, only copy (0xcc)"
+                ));
+            }
+            for slot in 0..8 {
+                let mask = state.context[r::CB_TARGET_MASK] >> (4 * slot) & 15;
+                let Some((surface, class)) = colour_target(state, slot)?.filter(|_| mask != 0) else {
+                    continue;
+                };
+                colour[slot] = Some(surface);
+                classes[slot] = class;
+                formats.resize(slot + 1, vk::Format::UNDEFINED);
+                blend.resize(slot + 1, BlendTarget::default());
+                formats[slot] = surface.format;
+                blend[slot] = blend_target(state.context[r::CB_BLEND0_CONTROL + slot], mask)?;
+            }
+        }
+        mode => {
+            return Err(format!(
+                "CB_COLOR_CONTROL {control:#x}: colour mode {mode} is not executed"
+            ));
+        }
+    }
+    let depth = depth_target(state)?;
+    let clip = known(
+        state,
+        r::PA_CL_CLIP_CNTL,
+        1 << 16 | 1 << 19 | 1 << 22 | 1 << 24 | 3 << 26,
+    )?;
+    if !bit(clip, 19) {
+        return Err(format!(
+            "PA_CL_CLIP_CNTL {clip:#x}: clip space from -w to w is not executed yet"
+        ));
+    }
+    if bit(clip, 22) {
+        return Err(format!(
+            "PA_CL_CLIP_CNTL {clip:#x}: rasteriser kill is not executed yet"
+        ));
+    }
+    let depth_clamp = match clip >> 26 & 3 {
+        0 => false,
+        3 => true,
+        _ => {
+            return Err(format!(
+                "PA_CL_CLIP_CNTL {clip:#x}: near and far clip must be on or off together"
+            ));
+        }
+    };
+    let raster = known(
+        state,
+        r::PA_SU_SC_MODE_CNTL,
+        7 | 3 << 3 | 0x3F << 5 | 7 << 11 | 1 << 16 | 1 << 19 | 1 << 21 | 1 << 22,
+    )?;
+    if raster >> 3 & 3 != 0 && raster >> 5 & 0x3F != 0x12 {
+        return Err(format!(
+            "PA_SU_SC_MODE_CNTL {raster:#x}: polygons as lines or points are not executed yet"
+        ));
+    }
+    if state.context[r::PA_SC_AA_CONFIG] & 7 != 0 {
+        return Err(format!(
+            "PA_SC_AA_CONFIG {:#x}: several samples are not executed yet",
+            state.context[r::PA_SC_AA_CONFIG]
+        ));
+    }
+    if bit(state.context[r::DB_ALPHA_TO_MASK], 0) {
+        return Err("DB_ALPHA_TO_MASK: alpha to coverage is not executed yet".to_owned());
+    }
+    let mut cull = vk::CullModeFlags::NONE;
+    if bit(raster, 0) {
+        cull |= vk::CullModeFlags::FRONT;
+    }
+    if bit(raster, 1) {
+        cull |= vk::CullModeFlags::BACK;
+    }
+    let depth_control = known(state, r::DB_DEPTH_CONTROL, 0x0070_07F7 | 1 << 7 | 1 << 3)?;
+    let float = |offset: usize| f32::from_bits(state.context[offset]);
+    let bias_enable = raster >> 11 & 3 != 0;
+    let restart_control = state.restart;
+    Ok(DrawState {
+        fixed: FixedState {
+            topology: class,
+            depth_format: depth.map_or(vk::Format::UNDEFINED, |surface| surface.format),
+            formats,
+            blend,
+            depth_clamp,
+            provoking_last: bit(raster, 19),
+        },
+        dynamic: DynamicState {
+            topology,
+            viewport: viewport(state)?,
+            scissor: scissor(state)?,
+            blend_constants: std::array::from_fn(|i| float(r::CB_BLEND_RED + i)),
+            depth: DepthState {
+                test: bit(depth_control, 1) && depth.is_some(),
+                write: bit(depth_control, 2) && depth.is_some(),
+                compare: compare_op(depth_control >> 4 & 7),
+                bounds: bit(depth_control, 3)
+                    .then(|| [float(r::DB_DEPTH_BOUNDS_MIN), float(r::DB_DEPTH_BOUNDS_MAX)]),
+            },
+            stencil: stencil(state, depth_control)?,
+            depth_bias: DepthBias {
+                enable: bias_enable,
+                constant: if bias_enable {
+                    float(r::PA_SU_POLY_OFFSET_FRONT_OFFSET)
+                } else {
+                    0.0
+                },
+                clamp: if bias_enable {
+                    float(r::PA_SU_POLY_OFFSET_CLAMP)
+                } else {
+                    0.0
+                },
+                // The scale register counts sixteenths.
+                slope: if bias_enable {
+                    float(r::PA_SU_POLY_OFFSET_FRONT_SCALE) / 16.0
+                } else {
+                    0.0
+                },
+            },
+            cull,
+            front_face: if bit(raster, 2) {
+                vk::FrontFace::CLOCKWISE
+            } else {
+                vk::FrontFace::COUNTER_CLOCKWISE
+            },
+            restart: bit(restart_control, 0),
+        },
+        colour,
+        depth,
+        classes,
+    })
+}
+
+fn topology(number: u32) -> Result<(vk::PrimitiveTopology, TopologyClass), String> {
+    use TopologyClass::{Line, Point, Triangle};
+    Ok(match number {
+        1 => (vk::PrimitiveTopology::POINT_LIST, Point),
+        2 => (vk::PrimitiveTopology::LINE_LIST, Line),
+        3 => (vk::PrimitiveTopology::LINE_STRIP, Line),
+        4 => (vk::PrimitiveTopology::TRIANGLE_LIST, Triangle),
+        5 => (vk::PrimitiveTopology::TRIANGLE_FAN, Triangle),
+        6 => (vk::PrimitiveTopology::TRIANGLE_STRIP, Triangle),
+        other => {
+            return Err(format!(
+                "VGT_PRIMITIVE_TYPE {other} is not drawn yet (points, lines, triangles, strips and fans are)"
+            ));
+        }
+    })
+}
+
+fn colour_target(
+    state: &StateSnapshot,
+    slot: usize,
+) -> Result<Option<(TargetSurface, NumericClass)>, String> {
+    let at = slot * COLOUR_STRIDE;
+    let info = state.context[r::CB_COLOR0_INFO + at];
+    let Some(format) = ColourFormat::from_register(info) else {
+        return Ok(None);
+    };
+    let name = |what: &str| format!("CB_COLOR{slot}_{what}");
+    if info & (1 << 13 | 1 << 14 | 1 << 28) != 0 {
+        return Err(format!(
+            "{} {info:#010x}: compressed or fast-cleared targets are not executed yet",
+            name("INFO")
+        ));
+    }
+    let Some(host) = format.info() else {
+        return Err(format!(
+            "{} {info:#010x}: format {}, number {}, swap {} has no host format yet",
+            name("INFO"),
+            format.format,
+            format.number,
+            format.swap
+        ));
+    };
+    let view = state.context[r::CB_COLOR0_VIEW + at];
+    if view & 0x3FFF_FFFF != 0 {
+        return Err(format!(
+            "{} {view:#x}: slices and mips other than 0 are not rendered to yet",
+            name("VIEW")
+        ));
+    }
+    let attrib = state.context[r::CB_COLOR0_ATTRIB + at];
+    if attrib >> 12 & 0x1F != 0 {
+        return Err(format!(
+            "{} {attrib:#x}: several samples are not executed yet",
+            name("ATTRIB")
+        ));
+    }
+    let attrib2 = state.context[r::CB_COLOR0_ATTRIB2 + slot];
+    let attrib3 = state.context[r::CB_COLOR0_ATTRIB3 + slot];
+    let mode = SwizzleMode::from_number(attrib3 >> 14 & 31)
+        .map_err(|error| format!("{} {attrib3:#x}: {error}", name("ATTRIB3")))?;
+    let base = u64::from(state.context[r::CB_COLOR0_BASE + at])
+        | u64::from(state.context[r::CB_COLOR0_BASE_EXT + slot] & 0xFF) << 32;
+    let (address, xor) = surface_base(base, mode);
+    let class = match format.number {
+        4 => NumericClass::Uint,
+        5 => NumericClass::Sint,
+        _ => NumericClass::Float,
+    };
+    let surface = TargetSurface {
+        address,
+        xor,
+        format: vk::Format::from_raw(host.vulkan.cast_signed()),
+        bytes: u32::from(host.bytes),
+        width: (attrib2 >> 14 & 0x3FFF) + 1,
+        height: (attrib2 & 0x3FFF) + 1,
+        mode,
+    };
+    Ok(Some((surface, class)))
+}
+
+/// Splits a base in units of 256 bytes into the address and the pipe/bank XOR that modes with XORed pipe bits keep
+/// in its low bits.
+#[must_use]
+pub fn surface_base(base_256: u64, mode: SwizzleMode) -> (GuestAddress, u32) {
+    let bits = mode.block_bytes_log2() - 8;
+    if (mode as u32) < 20 || bits == 0 {
+        return (GuestAddress(base_256 << 8), 0);
+    }
+    let low = (1u64 << bits) - 1;
+    (GuestAddress((base_256 & !low) << 8), (base_256 & low) as u32)
+}
+
+fn depth_target(state: &StateSnapshot) -> Result<Option<TargetSurface>, String> {
+    let info = state.context[r::DB_Z_INFO];
+    let stencil = state.context[r::DB_STENCIL_INFO];
+    if stencil & 1 != 0 {
+        return Err(format!(
+            "DB_STENCIL_INFO {stencil:#x}: stencil targets are not executed yet"
+        ));
+    }
+    let (format, bytes) = match info & 3 {
+        0 => return Ok(None),
+        1 => (vk::Format::D16_UNORM, 2),
+        3 => (vk::Format::D32_SFLOAT, 4),
+        other => {
+            return Err(format!(
+                "DB_Z_INFO {info:#x}: depth format {other} is not executed"
+            ));
+        }
+    };
+    if info >> 2 & 3 != 0 {
+        return Err(format!(
+            "DB_Z_INFO {info:#x}: several samples are not executed yet"
+        ));
+    }
+    if bit(info, 29) {
+        return Err(format!(
+            "DB_Z_INFO {info:#x}: hierarchical depth (HTILE) is not executed yet"
+        ));
+    }
+    let render = known(state, r::DB_RENDER_CONTROL, 3 << 5 | 1 << 4)?;
+    let _ = render;
+    let mode =
+        SwizzleMode::from_number(info >> 4 & 31).map_err(|error| format!("DB_Z_INFO {info:#x}: {error}"))?;
+    let base = u64::from(state.context[r::DB_Z_WRITE_BASE])
+        | u64::from(state.context[r::DB_Z_WRITE_BASE_HI] & 0xFF) << 32;
+    let (address, xor) = surface_base(base, mode);
+    let size = state.context[r::DB_DEPTH_SIZE_XY];
+    Ok(Some(TargetSurface {
+        address,
+        xor,
+        format,
+        bytes,
+        width: (size & 0x3FFF) + 1,
+        height: (size >> 16 & 0x3FFF) + 1,
+        mode,
+    }))
+}
+
+fn stencil(state: &StateSnapshot, control: u32) -> Result<StencilState, String> {
+    if !bit(control, 0) {
+        return Ok(StencilState::default());
+    }
+    let operations = state.context[r::DB_STENCIL_CONTROL];
+    let two_sided = bit(control, 7);
+    let face = |shift: u32, function: u32, reference: usize| -> Result<StencilFace, String> {
+        let masks = state.context[reference];
+        Ok(StencilFace {
+            fail: stencil_op(operations >> shift & 15)?,
+            pass: stencil_op(operations >> (shift + 4) & 15)?,
+            depth_fail: stencil_op(operations >> (shift + 8) & 15)?,
+            compare: compare_op(function),
+            compare_mask: masks >> 8 & 0xFF,
+            write_mask: masks >> 16 & 0xFF,
+            reference: masks & 0xFF,
+        })
+    };
+    let front = face(0, control >> 8 & 7, r::DB_STENCILREFMASK)?;
+    let back = if two_sided {
+        face(12, control >> 20 & 7, r::DB_STENCILREFMASK_BF)?
+    } else {
+        front
+    };
+    Ok(StencilState {
+        test: true,
+        front,
+        back,
+    })
+}
+
+fn stencil_op(number: u32) -> Result<vk::StencilOp, String> {
+    Ok(match number {
+        0 => vk::StencilOp::KEEP,
+        1 => vk::StencilOp::ZERO,
+        3 => vk::StencilOp::REPLACE,
+        5 => vk::StencilOp::INCREMENT_AND_CLAMP,
+        6 => vk::StencilOp::DECREMENT_AND_CLAMP,
+        7 => vk::StencilOp::INVERT,
+        8 => vk::StencilOp::INCREMENT_AND_WRAP,
+        9 => vk::StencilOp::DECREMENT_AND_WRAP,
+        other => {
+            return Err(format!(
+                "DB_STENCIL_CONTROL: operation {other} has no Vulkan twin"
+            ));
+        }
+    })
+}
+
+fn compare_op(number: u32) -> vk::CompareOp {
+    // The console's numbers are Vulkan's.
+    vk::CompareOp::from_raw((number & 7).cast_signed())
+}
+
+fn viewport(state: &StateSnapshot) -> Result<Viewport, String> {
+    let control = state.context[r::PA_CL_VTE_CNTL];
+    if control & 0x3F != 0x3F {
+        return Err(format!(
+            "PA_CL_VTE_CNTL {control:#x}: drawing without the viewport transform is not executed yet"
+        ));
+    }
+    let at = |i: usize| f32::from_bits(state.context[r::PA_CL_VPORT_XSCALE + i]);
+    let (x_scale, x_offset, y_scale, y_offset, z_scale, z_offset) =
+        (at(0), at(1), at(2), at(3), at(4), at(5));
+    Ok(Viewport {
+        x: x_offset - x_scale,
+        y: y_offset - y_scale,
+        width: 2.0 * x_scale,
+        height: 2.0 * y_scale,
+        min_depth: z_offset,
+        max_depth: z_offset + z_scale,
+    })
+}
+
+/// One scissor rectangle: left, top, right, bottom.
+fn corners(top_left: u32, bottom_right: u32, mask: u32) -> [i32; 4] {
+    let part = |word: u32, shift: u32| (word >> shift & mask).cast_signed();
+    [
+        part(top_left, 0),
+        part(top_left, 16),
+        part(bottom_right, 0),
+        part(bottom_right, 16),
+    ]
+}
+
+fn scissor(state: &StateSnapshot) -> Result<vk::Rect2D, String> {
+    let words = &state.context;
+    let offset = words[r::PA_SC_WINDOW_OFFSET];
+    if offset != 0 && words[r::PA_SC_WINDOW_SCISSOR_TL] >> 31 == 0 {
+        return Err(format!("PA_SC_WINDOW_OFFSET {offset:#x} is not executed yet"));
+    }
+    if words[r::PA_SC_CLIPRECT_RULE] & 0xFFFF != 0xFFFF {
+        return Err(format!(
+            "PA_SC_CLIPRECT_RULE {:#x}: clip rectangles are not executed yet",
+            words[r::PA_SC_CLIPRECT_RULE]
+        ));
+    }
+    let mut all = vec![
+        corners(
+            words[r::PA_SC_SCREEN_SCISSOR_TL],
+            words[r::PA_SC_SCREEN_SCISSOR_BR],
+            0x7FFF,
+        ),
+        corners(
+            words[r::PA_SC_WINDOW_SCISSOR_TL],
+            words[r::PA_SC_WINDOW_SCISSOR_BR],
+            0x7FFF,
+        ),
+        corners(
+            words[r::PA_SC_GENERIC_SCISSOR_TL],
+            words[r::PA_SC_GENERIC_SCISSOR_BR],
+            0x7FFF,
+        ),
+    ];
+    if bit(words[r::PA_SC_MODE_CNTL_0], 1) {
+        all.push(corners(
+            words[r::PA_SC_VPORT_SCISSOR_0_TL],
+            words[r::PA_SC_VPORT_SCISSOR_0_BR],
+            0x7FFF,
+        ));
+    }
+    let [mut left, mut top, mut right, mut bottom] = [0, 0, i32::MAX, i32::MAX];
+    for [l, t, b_right, b_bottom] in all {
+        left = left.max(l);
+        top = top.max(t);
+        right = right.min(b_right);
+        bottom = bottom.min(b_bottom);
+    }
+    Ok(vk::Rect2D {
+        offset: vk::Offset2D { x: left, y: top },
+        extent: vk::Extent2D {
+            width: (right - left).max(0).cast_unsigned(),
+            height: (bottom - top).max(0).cast_unsigned(),
+        },
+    })
+}
+
+fn blend_target(control: u32, mask: u32) -> Result<BlendTarget, String> {
+    // R, G, B and A are bits 0 to 3 in both.
+    let write_mask = vk::ColorComponentFlags::from_raw(mask);
+    if !bit(control, 30) {
+        return Ok(BlendTarget {
+            blend: None,
+            write_mask,
+        });
+    }
+    let colour = equation(control & 31, control >> 5 & 7, control >> 8 & 31)?;
+    let alpha = if bit(control, 29) {
+        equation(control >> 16 & 31, control >> 21 & 7, control >> 24 & 31)?
+    } else {
+        colour
+    };
+    Ok(BlendTarget {
+        blend: Some((colour, alpha)),
+        write_mask,
+    })
+}
+
+fn equation(source: u32, operation: u32, destination: u32) -> Result<BlendEquation, String> {
+    Ok(BlendEquation {
+        source: factor(source)?,
+        destination: factor(destination)?,
+        operation: match operation {
+            0 => vk::BlendOp::ADD,
+            1 => vk::BlendOp::SUBTRACT,
+            2 => vk::BlendOp::MIN,
+            3 => vk::BlendOp::MAX,
+            4 => vk::BlendOp::REVERSE_SUBTRACT,
+            other => return Err(format!("CB_BLEND_CONTROL: operation {other} does not exist")),
+        },
+    })
+}
+
+fn factor(number: u32) -> Result<vk::BlendFactor, String> {
+    use vk::BlendFactor as F;
+    Ok(match number {
+        0 => F::ZERO,
+        1 => F::ONE,
+        2 => F::SRC_COLOR,
+        3 => F::ONE_MINUS_SRC_COLOR,
+        4 => F::SRC_ALPHA,
+        5 => F::ONE_MINUS_SRC_ALPHA,
+        6 => F::DST_ALPHA,
+        7 => F::ONE_MINUS_DST_ALPHA,
+        8 => F::DST_COLOR,
+        9 => F::ONE_MINUS_DST_COLOR,
+        10 => F::SRC_ALPHA_SATURATE,
+        13 => F::CONSTANT_COLOR,
+        14 => F::ONE_MINUS_CONSTANT_COLOR,
+        15 => F::SRC1_COLOR,
+        16 => F::ONE_MINUS_SRC1_COLOR,
+        17 => F::SRC1_ALPHA,
+        18 => F::ONE_MINUS_SRC1_ALPHA,
+        19 => F::CONSTANT_ALPHA,
+        20 => F::ONE_MINUS_CONSTANT_ALPHA,
+        other => return Err(format!("CB_BLEND_CONTROL: factor {other} does not exist")),
+    })
+}
