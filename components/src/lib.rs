@@ -21,7 +21,7 @@ pub mod video;
 pub mod work;
 
 pub use batch::{Accesses, CommandRow, Commands, Dispatches, Draws, PacketRows, PacketTypeId};
-pub use message::{CommandBuffer, EventSink, GuestEvent, Message, Submission};
+pub use message::{CommandBuffer, EventSink, GuestEvent, Message, NoGuest, Submission};
 pub use queue::{CommandCursor, Fault, Queue, QueueStatus};
 pub use registers::{RegisterBank, RegisterBanks};
 pub use statistics::Counters;

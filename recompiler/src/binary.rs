@@ -179,6 +179,8 @@ bitflags! {
         const SAMPLE_RATE = 1 << 10;
         /// shaderClipDistance.
         const CLIP_DISTANCE = 1 << 11;
+        /// shaderOutputLayer.
+        const OUTPUT_LAYER = 1 << 12;
     }
 }
 

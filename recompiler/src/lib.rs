@@ -11,6 +11,7 @@ mod passes;
 pub mod plan;
 pub mod refusal;
 pub mod specialization;
+mod spirv;
 mod translate;
 
 pub use artifact::{Artifact, Binding, BindingKind, FlatBlock, Interface};
@@ -27,10 +28,11 @@ use refusal::Fault;
 /// A program that was understood: its IR, its plan and its interface.
 #[derive(Clone, Debug)]
 pub struct Program {
-    stage: StageRegisters,
-    profile: Profile,
-    plan: ResourcePlan,
-    interface: Interface,
+    pub(crate) stage: StageRegisters,
+    pub(crate) profile: Profile,
+    pub(crate) function: ir::Function,
+    pub(crate) plan: ResourcePlan,
+    pub(crate) interface: Interface,
 }
 
 impl Program {
@@ -52,13 +54,18 @@ impl Program {
         &self.stage
     }
 
+    /// The program's IR as text. For tools and tests.
+    #[must_use]
+    pub fn ir(&self) -> String {
+        self.function.to_string()
+    }
+
     /// SPIR-V for one set of shapes.
     ///
     /// # Errors
     /// A shape count that does not match the plan, a format that has no decoder, or a missing device feature.
-    pub fn specialise(&self, _specialization: &Specialization) -> Result<Artifact, Refusal> {
-        let _ = &self.profile;
-        Err(Fault::from(Reason::Untranslated).refuse(self.stage.stage()))
+    pub fn specialise(&self, specialization: &Specialization) -> Result<Artifact, Refusal> {
+        spirv::emit(self, specialization).map_err(|fault| fault.refuse(self.stage.stage()))
     }
 }
 
@@ -66,8 +73,36 @@ impl Program {
 ///
 /// # Errors
 /// The first instruction that is unknown, has no translation or uses a resource that cannot be found.
-pub fn analyse(binary: &ShaderBinary<'_>, _profile: &Profile) -> Result<Program, Refusal> {
-    Err(Fault::from(Reason::Untranslated).refuse(binary.stage.stage()))
+pub fn analyse(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, Refusal> {
+    pipeline(binary, profile).map_err(|fault| fault.refuse(binary.stage.stage()))
+}
+
+fn pipeline(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, Fault> {
+    let cfg = cfg::build(binary)?;
+    let blocks = cfg::structured::lower(&cfg)?;
+    let (mut function, interface) = translate::translate(binary, &cfg, &blocks)?;
+    check(&function, "translation")?;
+    passes::dead::remove_dead(&mut function);
+    passes::simplify::simplify(&mut function);
+    check(&function, "simplification")?;
+    passes::numbering::number_values(&mut function);
+    passes::lanes::drop_uniform_reads(&mut function);
+    passes::votes::relax_votes(&mut function);
+    passes::simplify::simplify(&mut function);
+    passes::dead::remove_dead(&mut function);
+    passes::straighten::straighten(&mut function);
+    check(&function, "straightening")?;
+    let plan = passes::resources::find_resources(&mut function, profile.storage_buffer_alignment)?;
+    check(&function, "the resource pass")?;
+    Ok(Program { stage: binary.stage, profile: *profile, function, plan, interface })
+}
+
+/// The IR's rules, held after each group of passes in debug builds.
+fn check(function: &ir::Function, after: &'static str) -> Result<(), Fault> {
+    if cfg!(debug_assertions) {
+        ir::verify::verify(function, after)?;
+    }
+    Ok(())
 }
 
 /// [`analyse`] and [`Program::specialise`] in one go.

@@ -40,14 +40,8 @@ impl ImportStore {
 
     /// How many windows there are.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.windows.len()
-    }
-
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.windows.is_empty()
     }
 
     /// Guest ranges of the windows.

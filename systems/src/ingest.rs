@@ -174,31 +174,41 @@ fn queue(world: &mut World, id: QueueId) -> Entity {
     if let Some(entity) = world.resource::<Directory>().queues.get(&id) {
         return *entity;
     }
-    let columns = world.resource::<PacketTable>().columns();
-    let entity = world
-        .spawn((
-            (
-                Queue(id),
-                QueueStatus::default(),
-                CommandCursor::default(),
-                PendingSubmissions::default(),
-            ),
-            (RegisterBanks::default(), PacketState::default()),
-            (Commands::default(), Accesses::default(), PacketRows { columns }),
-            (Draws::default(), Dispatches::default(), Snapshots::default()),
-            (Captures::default(), Evaluations::default(), Prepared::default()),
-            (
-                StatePrograms::default(),
-                DrawStates::default(),
-                CutReason::default(),
-            ),
-            (
-                PendingLabels::default(),
-                Completions::default(),
-                BatchWrites::default(),
-            ),
-        ))
-        .id();
+    let bundle = queue_bundle(id, world.resource::<PacketTable>());
+    let entity = world.spawn(bundle).id();
     world.resource_mut::<Directory>().queues.insert(id, entity);
     entity
+}
+
+/// Everything a new queue entity has.
+#[must_use]
+pub fn queue_bundle(id: QueueId, table: &PacketTable) -> impl Bundle {
+    (
+        (
+            Queue(id),
+            QueueStatus::default(),
+            CommandCursor::default(),
+            PendingSubmissions::default(),
+        ),
+        (RegisterBanks::default(), PacketState::default()),
+        (
+            Commands::default(),
+            Accesses::default(),
+            PacketRows {
+                columns: table.columns(),
+            },
+        ),
+        (Draws::default(), Dispatches::default(), Snapshots::default()),
+        (Captures::default(), Evaluations::default(), Prepared::default()),
+        (
+            StatePrograms::default(),
+            DrawStates::default(),
+            CutReason::default(),
+        ),
+        (
+            PendingLabels::default(),
+            Completions::default(),
+            BatchWrites::default(),
+        ),
+    )
 }

@@ -6,15 +6,15 @@
 //! cuts where the CPU must wait, [`commit`] records, [`settle`] submits.
 
 mod capture;
-mod commit;
+pub mod commit;
 pub mod config;
-mod decode;
+pub mod decode;
 mod evaluate;
 pub mod frame;
 pub mod gpu;
 mod hazard;
 mod imports;
-mod ingest;
+pub mod ingest;
 pub mod live;
 pub mod packets;
 mod poll;
@@ -24,7 +24,7 @@ pub mod registers;
 pub mod resources;
 pub mod runtime;
 pub mod scene;
-mod settle;
+pub mod settle;
 mod shader_pool;
 
 use relic_components::{Commands, QueueStatus};
@@ -37,3 +37,8 @@ fn has_work(status: &QueueStatus, commands: &Commands) -> bool {
             QueueStatus::WaitingGpu(_) | QueueStatus::WaitingShaders | QueueStatus::Faulted(_)
         )
 }
+
+/// The how-to's program, compiled and run as a documentation test.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/add-a-packet.md")]
+struct AddAPacket;

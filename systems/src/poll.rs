@@ -2,7 +2,7 @@
 
 use bevy_ecs::prelude::*;
 use relic_components::{
-    Commands, Counters, GuestEvent, Queue, QueueStatus,
+    Commands, GuestEvent, Queue, QueueStatus,
     video::ReadyFlips,
     work::{Completion, Completions, InFlightWrites, PendingLabels},
 };
@@ -70,10 +70,8 @@ fn write_clock(memory: &MemoryReader, address: relic_core::GuestAddress) {
 pub(crate) fn poll_waits(
     memory: Res<Memory>,
     timeline: Res<GpuTimeline>,
-    counters: Res<Counters>,
     mut queues: Query<(&mut QueueStatus, &PendingLabels, &Commands)>,
 ) {
-    let _ = counters;
     let reader = memory.0.reader();
     for (mut status, labels, commands) in &mut queues {
         let over = match &*status {

@@ -15,7 +15,7 @@ use relic_vulkan::{Device, DeviceError, StreamDescription};
 use crate::{
     capture::{Epoch, capture_rows},
     commit::commit_rows,
-    config::{Config, PictureRequest},
+    config::Config,
     decode::decode_packets,
     evaluate::evaluate_plans,
     frame::{
@@ -184,7 +184,7 @@ pub fn build(
     inbox: Arc<Inbox<Message>>,
 ) -> Result<Runtime, RuntimeError> {
     let config = &options.config;
-    let mut builder = describe_builder();
+    let mut builder = relic_builder();
     (options.plugins)(&mut builder);
     builder.timed(config.times);
     if let Some(seed) = config.shuffle {
@@ -225,9 +225,17 @@ pub fn build(
     Ok(builder.build()?)
 }
 
-/// A builder with Relic's own plug-ins and no resources: enough to print the schedules.
+/// The schedules with Relic's own plug-ins and no resources: to be printed, not run.
+///
+/// # Errors
+/// When they don't go together.
+pub fn describe() -> Result<Runtime, BuildErrors> {
+    relic_builder().build()
+}
+
+/// A builder with Relic's own plug-ins.
 #[must_use]
-pub fn describe_builder() -> RuntimeBuilder {
+pub fn relic_builder() -> RuntimeBuilder {
     let mut builder = RuntimeBuilder::new();
     builder.add_plugin(&PacketsPlugin).add_plugin(&SystemsPlugin);
     builder
@@ -294,10 +302,4 @@ fn report(runtime: &mut Runtime, failure: Option<PumpFailure>, device: &Device) 
         waiting,
         validation: device.validation_messages(),
     }
-}
-
-/// The picture request of a configuration, for callers that only want pictures.
-#[must_use]
-pub fn pictures(config: &Config) -> &PictureRequest {
-    &config.pictures
 }

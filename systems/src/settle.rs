@@ -112,21 +112,10 @@ pub(crate) fn finish_batches(
             }
         } else if !commands.rows.is_empty() {
             let (mut draws, mut dispatches, mut snapshots) = work;
-            commands.rows.clear();
-            commands.positions.clear();
-            commands.committed = 0;
-            commands.cut = 0;
-            accesses.cpu_reads.clear();
-            accesses.writes.clear();
-            for column in &mut columns.columns {
-                column.clear();
-            }
-            draws.rows.clear();
-            draws.user_data.clear();
-            dispatches.rows.clear();
-            dispatches.user_data.clear();
-            let snapshots = &mut *snapshots;
-            snapshots.spare.append(&mut snapshots.states);
+            clear_batch(
+                (&mut commands, &mut accesses, &mut columns),
+                (&mut draws, &mut dispatches, &mut snapshots),
+            );
             if matches!(*status, QueueStatus::Faulted(_)) {
                 labels.0.retain(|label| label.timeline.is_some());
             }
@@ -155,6 +144,27 @@ pub(crate) fn finish_batches(
     control.busy |= timeline.completed < timeline.submitted;
 }
 
+/// Empties a batch and keeps its memory.
+pub fn clear_batch(
+    (commands, accesses, columns): (&mut Commands, &mut Accesses, &mut PacketRows),
+    (draws, dispatches, snapshots): (&mut Draws, &mut Dispatches, &mut Snapshots),
+) {
+    commands.rows.clear();
+    commands.positions.clear();
+    commands.committed = 0;
+    commands.cut = 0;
+    accesses.cpu_reads.clear();
+    accesses.writes.clear();
+    for column in &mut columns.columns {
+        column.clear();
+    }
+    draws.rows.clear();
+    draws.user_data.clear();
+    dispatches.rows.clear();
+    dispatches.user_data.clear();
+    snapshots.spare.append(&mut snapshots.states);
+}
+
 /// Makes the entities that mirror the stores' new entries: programs, pipelines, imports. The last system of
 /// Settle, and exclusive.
 pub(crate) fn mirror_stores(world: &mut World) {
@@ -168,7 +178,7 @@ pub(crate) fn mirror_stores(world: &mut World) {
         .ranges()
         .skip(mirrored.imports)
         .collect();
-    let import_count = world.resource::<ImportStore>().len();
+    let import_count = world.resource::<ImportStore>().count();
     for range in imports {
         world.spawn(ImportedRange(range));
     }

@@ -19,6 +19,9 @@
 )]
 
 pub mod export;
+mod libSceAgc;
+mod libSceAgcDriver;
+mod libSceVideoOut;
 mod libc;
 mod libkernel;
 mod log;
@@ -28,4 +31,5 @@ mod report;
 mod result;
 mod runtime;
 mod start;
+mod system;
 mod trap;

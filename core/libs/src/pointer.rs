@@ -160,10 +160,6 @@ impl Text {
         self.0.is_null()
     }
 
-    pub(crate) const fn as_ptr(self) -> *const u8 {
-        self.0
-    }
-
     /// The bytes in front of the NUL, at most `limit`; `None` for null.
     pub(crate) fn bytes(self, limit: usize) -> Option<Vec<u8>> {
         if self.0.is_null() {

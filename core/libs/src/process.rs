@@ -10,8 +10,6 @@ use relic_core::{GuestAddress, GuestMemory};
 /// The relinked program that runs.
 #[derive(Debug)]
 pub(crate) struct Program {
-    /// Load bias of its image.
-    pub(crate) image_base: GuestAddress,
     /// Its process parameter block, 0 where there is none.
     pub(crate) process_parameters: GuestAddress,
 }

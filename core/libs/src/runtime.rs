@@ -11,7 +11,7 @@ use std::{
 use relic_components::message::{EventSink, GuestEvent, Message};
 use relic_core::Inbox;
 
-use crate::{log, process};
+use crate::{libSceAgcDriver, libSceVideoOut, log, process};
 
 /// How long an orderly end waits for the runtime.
 const FINISH_LIMIT: Duration = Duration::from_secs(10);
@@ -108,8 +108,8 @@ struct GuestSide;
 impl EventSink for GuestSide {
     fn deliver(&self, event: &GuestEvent) {
         match event {
-            GuestEvent::FlipDone(_request) => {}
-            GuestEvent::EndOfPipe { queue: _ } => {}
+            GuestEvent::FlipDone(request) => libSceVideoOut::flip_done(*request),
+            GuestEvent::EndOfPipe { queue } => libSceAgcDriver::end_of_pipe(*queue),
             GuestEvent::QueueFaulted { queue, reason } => {
                 log::warn(format_args!("the {queue} queue stopped: {reason}"));
             }

@@ -80,7 +80,6 @@ unsafe fn prepare(initial_stack: *mut usize, info: *const ProgramInfo) -> Result
     INFO.store(info.cast_mut(), Ordering::Release);
     let image_base = GuestAddress(at(program, program.image_base));
     process::begin(Program {
-        image_base,
         process_parameters: GuestAddress(if program.process_parameters == 0 {
             0
         } else {

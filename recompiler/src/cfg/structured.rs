@@ -158,7 +158,7 @@ impl Lowering {
         fall: Option<BlockId>,
     ) -> Result<Option<StructuredId>, Fault> {
         let merge = self.block();
-        let mut arm = |this: &mut Self, pieces: &[Piece]| -> Result<StructuredId, Fault> {
+        let arm = |this: &mut Self, pieces: &[Piece]| -> Result<StructuredId, Fault> {
             if let [Piece::Exit(label)] = pieces
                 && fall == Some(*label)
             {

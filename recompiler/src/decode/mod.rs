@@ -108,10 +108,6 @@ impl Instruction {
         self.row.opcode
     }
 
-    pub fn words(&self) -> &[u32] {
-        &self.words[..usize::from(self.length)]
-    }
-
     pub fn next(&self) -> ProgramCounter {
         ProgramCounter(self.program_counter.0 + 4 * u32::from(self.length))
     }

@@ -118,7 +118,7 @@ impl Instruction {
             Form::Dpp16(dpp) => {
                 let control = u32::from(dpp.control);
                 match control {
-                    0..0x100 => write!(tail, " quad_perm:[{},{},{},{}]", control & 3, control >> 2 & 3, control >> 4 & 3, control >> 6)?,
+                    0..=0xff => write!(tail, " quad_perm:[{},{},{},{}]", control & 3, control >> 2 & 3, control >> 4 & 3, control >> 6)?,
                     0x101..=0x10f => write!(tail, " row_shl:{}", control & 15)?,
                     0x111..=0x11f => write!(tail, " row_shr:{}", control & 15)?,
                     0x121..=0x12f => write!(tail, " row_ror:{}", control & 15)?,

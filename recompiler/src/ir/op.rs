@@ -234,16 +234,14 @@ ops! {
     BallotHigh "ballot_high" U32 (Bool) Reads;
     /// This lane's bit of a 64-bit (low, high) number.
     InverseBallot "inverse_ballot" Bool (U32, U32) Pure;
-    /// Whether any lane of the wave has it.
-    AnyLane "any_lane" Bool (Bool) Reads;
+    /// (truth, EXEC at that point): whether any lane of the wave has it.
+    AnyLane "any_lane" Bool (Bool, Bool) Reads;
     /// (value, active): the value of the first active lane.
     ReadFirstLane "read_first_lane" U32 (U32, Bool) Reads;
     /// (value, lane).
     ReadLane "read_lane" U32 (U32, U32) Reads;
     /// (value, old, lane selector within the wave, active): the value of another lane, `old` where that lane is off.
     Shuffle "shuffle" U32 (U32, U32, U32, Bool) Reads;
-    /// Number of set bits below this lane in a mask: (mask, active).
-    MaskedBitCount "masked_bit_count" U32 (Bool) Reads;
 
     // Memory. The immediate is the access. The words of the descriptors come first until the resource pass has
     // found where they come from; then they are gone, and the access names the plan's descriptors.
@@ -276,6 +274,6 @@ ops! {
     Export "export" Void (U32, U32, U32, U32, Bool) Writes;
     /// Discards the lane where the operand is set.
     Demote "demote" Void (Bool) Writes;
-    /// Nanosecond-like counter.
-    Clock "clock" U64 () Reads;
+    /// An instruction that is refused if it is still there when code is emitted. The immediate is the access.
+    Refused "refused" Any () Reads;
 }

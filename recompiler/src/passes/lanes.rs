@@ -1,5 +1,6 @@
 //! Reading a lane of a value that all lanes share is the value itself.
 
+use crate::cfg::structured::{Merge, StructuredId};
 use crate::ir::{Effect, Function, Op, Terminator, Value};
 use hashbrown::HashMap;
 
@@ -40,16 +41,62 @@ pub(crate) fn drop_uniform_reads(function: &mut Function) {
     }
 }
 
-/// Which values may differ between the lanes of a wave. A phi counts as divergent when its block joins ways that a
-/// divergent branch may have split; with one such branch anywhere, all phis with different operands do.
+/// Which values may differ between the lanes of a wave.
+///
+/// A phi of equal-in-all-lanes operands is divergent only where lanes that a divergent branch parted meet: at the
+/// branch's merge block and at the blocks that its arms jump to. A value made in a loop that lanes leave in different
+/// rounds is divergent when it is used behind the loop.
 pub(crate) fn divergence(function: &Function) -> Vec<bool> {
+    let count = function.blocks.len();
     let mut divergent = vec![false; function.insts.len()];
+    let mut joins = vec![false; count];
+    let mut home = vec![usize::MAX; function.insts.len()];
+    for (number, block) in function.blocks.iter().enumerate() {
+        for &value in &block.insts {
+            home[value.0 as usize] = number;
+        }
+    }
     loop {
-        let splits = (0..function.blocks.len())
-            .filter_map(|block| function.terminator_operand(block))
-            .any(|value| divergent[value.0 as usize]);
         let mut changed = false;
-        for block in &function.blocks {
+        for block in 0..count {
+            if !function.terminator_operand(block).is_some_and(|value| divergent[value.0 as usize]) {
+                continue;
+            }
+            let end = match function.blocks[block].merge {
+                Merge::Selection(merge) => merge.0 as usize,
+                _ => count,
+            };
+            let mut join = |to: usize| changed |= !std::mem::replace(&mut joins[to], true);
+            if end < count {
+                join(end);
+            }
+            for inside in block..end {
+                for to in function.successors(StructuredId(inside as u32)) {
+                    let to = to.0 as usize;
+                    if to <= block || to >= end {
+                        join(to);
+                    }
+                }
+            }
+        }
+        // Loops that lanes leave apart: a divergent branch inside has an arm that jumps to the merge block.
+        for head in 0..count {
+            let Merge::Loop { merge, .. } = function.blocks[head].merge else { continue };
+            let merge = merge.0 as usize;
+            if !joins[merge] {
+                continue;
+            }
+            for block in (0..head).chain(merge..count) {
+                let used = function.blocks[block].insts.iter().flat_map(|v| function.inst(*v).operands.iter().copied());
+                for value in used.chain(function.terminator_operand(block)) {
+                    let made = home[value.0 as usize];
+                    if made >= head && made < merge {
+                        changed |= !std::mem::replace(&mut divergent[value.0 as usize], true);
+                    }
+                }
+            }
+        }
+        for (number, block) in function.blocks.iter().enumerate() {
             for &value in &block.insts {
                 if divergent[value.0 as usize] {
                     continue;
@@ -70,9 +117,9 @@ pub(crate) fn divergence(function: &Function) -> Vec<bool> {
                     | Op::Barycentric
                     | Op::Attribute
                     | Op::InverseBallot
-                    | Op::MaskedBitCount => true,
+                    | Op::Refused => true,
                     Op::BallotLow | Op::BallotHigh | Op::AnyLane | Op::ReadFirstLane | Op::ReadLane => false,
-                    Op::Phi => any || splits,
+                    Op::Phi => any || joins[number] && inst.operands.windows(2).any(|pair| pair[0] != pair[1]),
                     op if op.effect() == Effect::Writes => true,
                     _ => any,
                 };

@@ -5,3 +5,5 @@ pub(crate) mod lanes;
 pub(crate) mod numbering;
 pub(crate) mod resources;
 pub(crate) mod simplify;
+pub(crate) mod straighten;
+pub(crate) mod votes;

@@ -82,6 +82,11 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
                     }
                     (parts, inst.immediate)
                 }
+                Op::LoadAddress => {
+                    // Remembered while the descriptors' words still stand; a failure matters only if it stays live.
+                    let _ = walk.node(value);
+                    continue;
+                }
                 _ => continue,
             };
             let access = &walk.function.accesses[access as usize];

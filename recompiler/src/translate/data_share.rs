@@ -162,7 +162,7 @@ impl Translator<'_> {
             if control & 0x7f00 != 0 {
                 return Err(Reason::Unsupported("the rotating swizzle modes"));
             }
-            (own, QUAD | u64::from(control & 0xff))
+            (zero, QUAD | u64::from(control & 0xff))
         } else {
             let [and, or, xor, rest] =
                 [control & 31, control >> 5 & 31, control >> 10 & 31, !31].map(|bits| self.v.word(bits));

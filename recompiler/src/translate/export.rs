@@ -87,8 +87,9 @@ impl Translator<'_> {
                 if vs_out_cntl >> 19 & 1 != 0 && memory.dmask & 8 != 0 {
                     return Err(Reason::Unsupported("a viewport index from the vertex program"));
                 }
-                if mask & 4 != 0 {
-                    return Err(Reason::Unsupported("a target layer from the vertex program"));
+                // A layer that is always 0 is the default.
+                if self.v.function.constant(values[2]) == Some(0) {
+                    mask &= !4;
                 }
             }
             (20, false) => mask = 0,
@@ -202,7 +203,10 @@ impl Translator<'_> {
             op::V_INTERP_P1_F32 => {
                 let source = self.raw(instruction.src[0])?;
                 let mark = self.v.emit(Op::InterpolateP1, Type::U32, &[source], u64::from(instruction.immediate));
-                self.set_vector(instruction.dst, 0, mark)?;
+                // The mark means the same in lanes that are off.
+                if let Operand::Vector(register) = instruction.dst {
+                    self.v.write(Variable::Vector(register), mark);
+                }
                 return Ok(true);
             }
             op::V_INTERP_P2_F32 => {

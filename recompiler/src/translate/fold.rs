@@ -30,7 +30,9 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
             if let Some(condition) = c(0) {
                 return Some(Same(operands[if condition != 0 { 1 } else { 2 }]));
             }
-            if operands[1] == operands[2] || f.inst(operands[2]).op == Op::Undef {
+            if operands[1] == operands[2]
+                || matches!(f.inst(operands[2]).op, Op::Undef | Op::Barycentric | Op::InterpolateP1)
+            {
                 return Some(Same(operands[1]));
             }
             if f.inst(operands[1]).op == Op::Undef {

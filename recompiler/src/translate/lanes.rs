@@ -48,7 +48,7 @@ impl Translator<'_> {
                 let value = self.raw(instruction.src[0])?;
                 let (first, second) = (self.raw(instruction.src[1])?, self.raw(instruction.src[2])?);
                 let own = self.lane_id();
-                let [seven, eight, four, fifteen, sixteen] = [7, 8, 4, 15, 16].map(|bits| self.v.word(bits));
+                let [seven, eight, four, sixteen] = [7, 8, 4, 16].map(|bits| self.v.word(bits));
                 let in_row = self.u(Op::And, &[own, seven]);
                 let shift = self.u(Op::Mul, &[in_row, four]);
                 let upper = self.u(Op::And, &[own, eight]);
@@ -62,7 +62,6 @@ impl Translator<'_> {
                 if instruction.opcode() == op::V_PERMLANEX16_B32 {
                     lane = self.u(Op::Xor, &[lane, sixteen]);
                 }
-                let _ = fifteen;
                 let fetch_inactive = instruction.modifiers.op_sel & 1 != 0;
                 let bound_control = instruction.modifiers.op_sel & 2 != 0;
                 let old = if bound_control { zero } else { self.raw(instruction.dst)? };
@@ -105,8 +104,8 @@ impl Translator<'_> {
         let zero = self.v.word(0);
         let (lane, quad, fetch_inactive) = match self.instruction.form {
             Form::Dpp16(dpp) if dpp.control < 0x100 => {
-                let own = self.lane_id();
-                (own, QUAD | u64::from(dpp.control), dpp.fetch_inactive)
+                // The control says it all: no lane number is needed.
+                (zero, QUAD | u64::from(dpp.control), dpp.fetch_inactive)
             }
             Form::Dpp16(dpp) => (self.dpp_lane(dpp.control)?.0, 0, dpp.fetch_inactive),
             Form::Dpp8 { selectors, fetch_inactive } => {
@@ -187,7 +186,7 @@ impl Translator<'_> {
         }
         if !dpp.bound_control {
             let (lane, quad) = if dpp.control < 0x100 {
-                (self.lane_id(), QUAD | u64::from(dpp.control))
+                (zero, QUAD | u64::from(dpp.control))
             } else {
                 let (lane, valid) = self.dpp_lane(dpp.control)?;
                 if self.v.function.constant(valid) != Some(1) {

@@ -37,12 +37,10 @@ const MAX_VALUES: usize = 1 << 22;
 type Taken = Result<bool, Reason>;
 
 pub(crate) struct Translator<'a> {
-    binary: &'a ShaderBinary<'a>,
     registers: StageRegisters,
     wave: u32,
     v: Variables,
     interface: Interface,
-    /// VGPR n holds the pixel input so marked at the start.
     instruction: &'a Instruction,
 }
 
@@ -63,7 +61,6 @@ pub(crate) fn translate(
         return Ok((v.into_function(), Interface::default()));
     };
     let mut translator = Translator {
-        binary,
         registers,
         wave,
         v: Variables::new(blocks, wave),
@@ -134,7 +131,15 @@ impl<'a> Translator<'a> {
             Condition::ExecNonZero => (Variable::Exec, taken),
             Condition::VccZero => (Variable::Mask(106), !taken),
             Condition::VccNonZero => (Variable::Mask(106), taken),
-            Condition::Scc0 | Condition::Scc1 => return,
+            Condition::Scc0 | Condition::Scc1 => {
+                // SCC set by the operation that made EXEC: whether any lane is left, and this one branched alone.
+                let (scc, exec) = (self.v.read(Variable::Scc), self.v.read(Variable::Exec));
+                let vote = self.v.function.inst(scc);
+                if vote.op != Op::AnyLane || self.v.resolve(vote.operands[0]) != exec {
+                    return;
+                }
+                (Variable::Exec, taken == (*condition == Condition::Scc1))
+            }
         };
         let value = self.v.truth(bit);
         if variable == Variable::Exec {
@@ -203,6 +208,12 @@ impl<'a> Translator<'a> {
     fn select(&mut self, condition: Value, yes: Value, no: Value) -> Value {
         let ty = self.v.function.ty(yes);
         self.v.emit(Op::Select, ty, &[condition, yes, no], 0)
+    }
+
+    /// Whether any lane has it. EXEC goes with it: where all lanes that are on agree, no vote is needed.
+    fn any_lane(&mut self, truth: Value) -> Value {
+        let exec = self.v.read(Variable::Exec);
+        self.b(Op::AnyLane, &[truth, exec])
     }
 
     fn word(&mut self, bits: u32) -> Value {

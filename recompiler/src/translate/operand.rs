@@ -41,7 +41,7 @@ impl Translator<'_> {
             Operand::Special(251 | 252) => {
                 let variable = if operand == Operand::Special(251) { Variable::Mask(106) } else { Variable::Exec };
                 let mask = self.v.read(variable);
-                let any = self.b(Op::AnyLane, &[mask]);
+                let any = self.any_lane(mask);
                 let none = self.b(Op::LNot, &[any]);
                 self.truth_word(none)
             }

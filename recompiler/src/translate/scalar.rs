@@ -120,7 +120,7 @@ impl Translator<'_> {
         }
         match mask {
             Some(mask) if !number => {
-                let any = self.b(Op::AnyLane, &[mask]);
+                let any = self.any_lane(mask);
                 self.set_scc(any);
             }
             _ => {
@@ -160,7 +160,7 @@ impl Translator<'_> {
             self.set_mask(self.instruction.dst, new);
         }
         self.v.write(Variable::Exec, new);
-        let any = self.b(Op::AnyLane, &[new]);
+        let any = self.any_lane(new);
         self.set_scc(any);
         Ok(true)
     }
@@ -608,7 +608,7 @@ impl Translator<'_> {
                 let mask = if self.wave == 64 && zero(b) { Some(self.mask(a)?) } else { None };
                 match mask {
                     Some(mask) if !self.is_number(mask) => {
-                        let any = self.b(Op::AnyLane, &[mask]);
+                        let any = self.any_lane(mask);
                         if instruction.opcode() == op::S_CMP_EQ_U64 { self.b(Op::LNot, &[any]) } else { any }
                     }
                     _ => {

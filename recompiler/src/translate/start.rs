@@ -6,17 +6,6 @@ use crate::binary::StageRegisters;
 use crate::ir::{Op, Type, Value};
 use crate::refusal::{Fault, Reason};
 
-/// Kinds of barycentric coordinates, in the order of SPI_PS_INPUT_ADDR's low bits.
-pub(crate) const BARYCENTRICS: [&str; 7] = [
-    "perspective sample",
-    "perspective center",
-    "perspective centroid",
-    "pull model",
-    "linear sample",
-    "linear center",
-    "linear centroid",
-];
-
 impl Translator<'_> {
     fn input(&mut self, op: Op, immediate: u64) -> Value {
         self.v.emit(op, Type::U32, &[], immediate)

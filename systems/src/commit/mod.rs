@@ -2,6 +2,8 @@
 
 mod recorder;
 
+use std::ops::Range;
+
 use bevy_ecs::prelude::*;
 use relic_components::{
     Accesses, Commands, Counters, Dispatches, Draws, GuestEvent, PacketRows, PacketTypeId, Queue,
@@ -9,7 +11,7 @@ use relic_components::{
     queue::Fault,
     work::{Captures, Completions, Evaluations, Prepared},
 };
-use relic_schedules::{Barrier, PacketRefusal, PacketTable, Recorder as _};
+use relic_schedules::{Barrier, PacketRefusal, PacketTable, Recorder};
 
 use self::recorder::StreamRecorder;
 use crate::{
@@ -84,28 +86,9 @@ pub(crate) fn commit_rows(
                 upload: 0,
                 command: 0,
             };
-            for index in first..cut {
-                let row = commands.rows[index];
-                recorder.command = index as u32;
-                if row.packet == PacketTypeId::BARRIER {
-                    recorder.barrier(Barrier::Full);
-                    continue;
-                }
-                let entry = table.entry(row.packet);
-                let column = &columns.columns[usize::from(row.packet.0)];
-                let outcome = (entry.commit)(&**column, row.row, &mut recorder);
-                // The recorder keeps its first error and records nothing more until it is taken.
-                let vulkan = recorder.recording.recorder.take_error();
-                let vulkan = vulkan.map_or(Ok(()), |error| Err(PacketRefusal(error.to_string())));
-                if let Err(refusal) = outcome.and(vulkan) {
-                    refused = Some(Box::new(Fault {
-                        position: commands.positions[index],
-                        packet: entry.name.to_owned(),
-                        reason: refusal.0,
-                    }));
-                    commands.cut = index;
-                    break;
-                }
+            if let Err((index, fault)) = record_rows(first..cut, &commands, &table, columns, &mut recorder) {
+                refused = Some(fault);
+                commands.cut = index;
             }
             let done = commands.cut as u32;
             let all = row_writes(&commands, accesses, prepared);
@@ -137,3 +120,49 @@ pub(crate) fn commit_rows(
         }
     }
 }
+
+/// A recorder that is told which row it records.
+pub trait RowRecorder: Recorder {
+    /// What follows belongs to this row.
+    fn begin_row(&mut self, row: u32);
+
+    /// What went wrong in the row beside what its packet returned.
+    fn end_row(&mut self) -> Result<(), PacketRefusal>;
+}
+
+/// Records rows in the order of the stream.
+///
+/// # Errors
+/// The first row that is refused: its index and why. Rows before it are recorded.
+pub fn record_rows(
+    rows: Range<usize>,
+    commands: &Commands,
+    table: &PacketTable,
+    columns: &PacketRows,
+    recorder: &mut impl RowRecorder,
+) -> Result<(), (usize, Box<Fault>)> {
+    for index in rows {
+        let row = commands.rows[index];
+        recorder.begin_row(index as u32);
+        if row.packet == PacketTypeId::BARRIER {
+            recorder.barrier(Barrier::Full);
+            continue;
+        }
+        let entry = table.entry(row.packet);
+        let column = &columns.columns[usize::from(row.packet.0)];
+        let outcome = (entry.commit)(&**column, row.row, recorder);
+        if let Err(refusal) = outcome.and(recorder.end_row()) {
+            let position = commands.positions[index];
+            let fault = Fault {
+                position,
+                packet: entry.name.to_owned(),
+                reason: refusal.0,
+            };
+            return Err((index, Box::new(fault)));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

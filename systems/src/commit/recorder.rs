@@ -18,6 +18,7 @@ use relic_vulkan::{
 };
 use smallvec::SmallVec;
 
+use super::RowRecorder;
 use crate::{
     capture::NO_WALK,
     gpu::Gpu,
@@ -237,6 +238,20 @@ impl Recorder for StreamRecorder<'_> {
 
     fn pop_marker(&mut self) {
         self.recording.recorder.end_label();
+    }
+}
+
+impl RowRecorder for StreamRecorder<'_> {
+    fn begin_row(&mut self, row: u32) {
+        self.command = row;
+    }
+
+    fn end_row(&mut self) -> Result<(), PacketRefusal> {
+        // The Vulkan recorder keeps its first error, and records nothing more until it is taken.
+        self.recording
+            .recorder
+            .take_error()
+            .map_or(Ok(()), |error| Err(refuse(error.to_string())))
     }
 }
 

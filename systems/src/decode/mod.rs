@@ -6,6 +6,7 @@
 pub(crate) mod snapshot;
 mod walk;
 
+pub use walk::Stop;
 pub(crate) use walk::memory_satisfies;
 
 use bevy_ecs::prelude::*;
@@ -15,12 +16,13 @@ use relic_components::{
     queue::{CommandCursor, PacketState, PendingSubmissions},
     work::PendingLabels,
 };
+use relic_core::{MemoryReader, QueueId};
 use relic_schedules::PacketTable;
 
 use crate::resources::Memory;
 
 /// Decodes what every ready queue has, up to a wait that is not satisfied.
-pub(crate) fn decode_packets(
+pub fn decode_packets(
     memory: Res<Memory>,
     table: Res<PacketTable>,
     mut counters: ResMut<Counters>,
@@ -43,37 +45,61 @@ pub(crate) fn decode_packets(
         let (mut banks, mut packet_state) = state;
         let (mut commands, mut accesses, mut columns) = rows;
         let (mut draws, mut dispatches, mut snapshots) = work;
-        let mut walker = walk::Walker {
-            queue: queue.0,
-            table: &table,
-            memory: &reader,
-            cursor: &mut cursor,
-            pending: &mut pending,
-            banks: &mut banks,
-            state: &mut packet_state,
-            commands: &mut commands,
-            accesses: &mut accesses,
-            columns: &mut columns,
-            draws: &mut draws,
-            dispatches: &mut dispatches,
-            snapshots: &mut snapshots,
-            labels: &mut labels,
-            packets: 0,
-        };
-        let stop = walker.run();
-        counters.packets += walker.packets;
+        let (stop, packets) = walk_queue(
+            queue.0,
+            &table,
+            &reader,
+            (&mut cursor, &mut pending),
+            (&mut banks, &mut packet_state),
+            (&mut commands, &mut accesses, &mut columns),
+            (&mut draws, &mut dispatches, &mut snapshots),
+            &mut labels,
+        );
+        counters.packets += packets;
         match stop {
-            walk::Stop::Drained => *status = QueueStatus::Idle,
-            walk::Stop::BatchFull => {}
-            walk::Stop::Wait(wait) => {
+            Stop::Drained => *status = QueueStatus::Idle,
+            Stop::BatchFull => {}
+            Stop::Wait(wait) => {
                 counters.waits += 1;
                 commands.wait = Some(wait);
             }
-            walk::Stop::Fault(fault) => {
+            Stop::Fault(fault) => {
                 // The rows before it are still committed; the queue stops when Commit gets there.
                 let row = commands.rows.len();
                 commands.fault = Some((row, fault));
             }
         }
     }
+}
+
+/// Decodes one queue until it must stop. Returns why, and how many packets there were.
+pub fn walk_queue(
+    queue: QueueId,
+    table: &PacketTable,
+    memory: &MemoryReader,
+    (cursor, pending): (&mut CommandCursor, &mut PendingSubmissions),
+    (banks, state): (&mut RegisterBanks, &mut PacketState),
+    (commands, accesses, columns): (&mut Commands, &mut Accesses, &mut PacketRows),
+    (draws, dispatches, snapshots): (&mut Draws, &mut Dispatches, &mut Snapshots),
+    labels: &mut PendingLabels,
+) -> (Stop, u64) {
+    let mut walker = walk::Walker {
+        queue,
+        table,
+        memory,
+        cursor,
+        pending,
+        banks,
+        state,
+        commands,
+        accesses,
+        columns,
+        draws,
+        dispatches,
+        snapshots,
+        labels,
+        packets: 0,
+    };
+    let stop = walker.run();
+    (stop, walker.packets)
 }

@@ -19,7 +19,7 @@ use relic_schedules::{
 const BATCH_ROWS: usize = 1 << 14;
 
 /// Why the walker stopped.
-pub(super) enum Stop {
+pub enum Stop {
     /// Everything submitted is decoded.
     Drained,
     /// The batch has enough rows; there is more.

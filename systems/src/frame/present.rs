@@ -39,7 +39,6 @@ pub struct Shown(pub Option<VideoBuffer>);
 
 /// Shows the next ready flip.
 pub(crate) fn present_flip(
-    gpu: Res<Gpu>,
     guest: Res<Guest>,
     memory: Res<Memory>,
     images: Res<ImageStore>,
@@ -93,7 +92,6 @@ pub(crate) fn present_flip(
                 .push(format!("no picture of flip {}: {reason}", counters.flips)),
         }
     }
-    let _ = gpu;
     guest.0.deliver(&GuestEvent::FlipDone(flip));
     if request.frames.is_some_and(|frames| counters.flips >= frames) {
         guest.0.deliver(&GuestEvent::FrameLimit);

@@ -63,6 +63,6 @@ impl Plugin for PacketsPlugin {
             .add_packet::<acquire_mem::AcquireMem>()
             .add_packet::<wait_reg_mem::WaitRegMem>()
             .add_packet::<pfp_sync_me::PfpSyncMe>()
-            .add_packet::<flip::Flip>();
+            .add_packet::<Flip>();
     }
 }

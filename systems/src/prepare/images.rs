@@ -19,9 +19,7 @@ use relic_core::{
     },
 };
 use relic_recompiler::{ImageShape, NumericClass};
-use relic_vulkan::{
-    Device, Image, ImageDescription, ImageView, Sampler, SamplerDescription, ViewDescription,
-};
+use relic_vulkan::{Device, Image, ImageDescription, ImageView, Sampler, ViewDescription};
 
 use super::state::{TargetSurface, surface_base};
 

@@ -1,1 +1,13 @@
 //! Scenes: recorded command streams with the memory they use and the results they should give.
+//!
+//! [`pm4cap`] reads files, [`player`] runs them through the same schedules as a running program, [`compare`] says
+//! whether a result is as expected.
+
+pub mod builder;
+pub mod compare;
+pub mod player;
+pub mod pm4cap;
+
+pub use builder::{COMMANDS, DATA, SceneBuilder, packet, split};
+pub use player::{Outcome, PlayError, PlayOptions, PlayReport, play};
+pub use pm4cap::{Scene, SceneError};

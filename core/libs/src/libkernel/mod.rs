@@ -30,6 +30,6 @@ mod memory;
 mod semaphore;
 mod stack_protector;
 pub(crate) mod thread;
-mod time;
+pub(crate) mod time;
 mod tls;
 mod user_event;

@@ -315,7 +315,7 @@ mod tests {
     fn static_initialisers_become_mutexes_once() {
         for value in [0, 1] {
             let mutex = variable(value);
-            let count = std::sync::atomic::AtomicU64::new(0);
+            let count = AtomicU64::new(0);
             let address = mutex.variable_address();
             std::thread::scope(|scope| {
                 for _ in 0..4 {

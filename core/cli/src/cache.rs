@@ -1,0 +1,139 @@
+//! Where `relic run` keeps relinked programs.
+//!
+//! ```text
+//! <cache>/programs/<hash of the executable>/<hash of everything else>/app
+//!                                                                    libs/librelic.so -> the runtime library
+//! ```
+//!
+//! "Everything else" is the version, and place, size and time of this program and of the runtime library: after an
+//! update nothing old is used.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read as _},
+    os::unix::fs::{MetadataExt as _, symlink},
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
+
+use relic_core::program::{PROGRAM_MAGIC, RUNTIME_LIBRARY};
+use relic_relink::{RelinkOptions, relink};
+use sha1::{Digest as _, Sha1};
+
+use crate::failure::Failure;
+
+/// Results of other versions are removed after this time without a run.
+const KEEP_OTHERS: Duration = Duration::from_hours(24);
+
+/// The relinked program of `eboot`, made if there is none yet.
+///
+/// # Errors
+/// When the input is refused, or the cache can't be written.
+pub fn relinked(eboot: &Path, runtime: &Path) -> Result<PathBuf, Failure> {
+    let content = folder()?.join("programs").join(hash_file(eboot)?);
+    let place = content.join(build_key(runtime)?);
+    let program = place.join("app");
+    if !program.is_file() {
+        relink(&RelinkOptions {
+            input: eboot.to_owned(),
+            output: program.clone(),
+            runtime_library: None,
+        })
+        .map_err(|source| Failure::Relink {
+            input: eboot.to_owned(),
+            source: Box::new(source),
+        })?;
+        remove_stale(&content, &place);
+    }
+    link_runtime(&place, runtime)?;
+    Ok(program)
+}
+
+/// `RELIC_CACHE`, else `relic` in the user's cache folder.
+fn folder() -> Result<PathBuf, Failure> {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let folder = variable("RELIC_CACHE")
+        // The specification has relative paths ignored.
+        .or_else(|| {
+            variable("XDG_CACHE_HOME")
+                .filter(|path| path.is_absolute())
+                .map(|path| path.join("relic"))
+        })
+        .or_else(|| variable("HOME").map(|path| path.join(".cache/relic")))
+        .ok_or(Failure::NoCache)?;
+    std::path::absolute(&folder).map_err(Failure::io("finding", &folder))
+}
+
+fn hash_file(path: &Path) -> Result<String, Failure> {
+    let mut file = File::open(path).map_err(Failure::io("opening", path))?;
+    let mut hash = Sha1::new();
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(length) => hash.update(&buffer[..length]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(Failure::io("reading", path)(error)),
+        }
+    }
+}
+
+fn build_key(runtime: &Path) -> Result<String, Failure> {
+    let own = std::env::current_exe().map_err(Failure::work("finding this program's own file"))?;
+    let mut hash = Sha1::new();
+    hash.update(env!("CARGO_PKG_VERSION"));
+    hash.update(PROGRAM_MAGIC);
+    for path in [own.as_path(), runtime] {
+        let file = fs::metadata(path).map_err(Failure::io("looking at", path))?;
+        hash.update(path.as_os_str().as_encoded_bytes());
+        for number in [file.size().cast_signed(), file.mtime(), file.mtime_nsec()] {
+            hash.update(number.to_le_bytes());
+        }
+    }
+    Ok(hex(&hash.finalize()[..8]))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A link, not a copy: the library is large, and the key follows its changes.
+fn link_runtime(place: &Path, runtime: &Path) -> Result<(), Failure> {
+    let libraries = place.join("libs");
+    let link = libraries.join(RUNTIME_LIBRARY);
+    if fs::read_link(&link).is_ok_and(|target| target == runtime) {
+        return Ok(());
+    }
+    fs::create_dir_all(&libraries).map_err(Failure::io("making the folder", &libraries))?;
+    match symlink(runtime, &link) {
+        // Another run of the same program was faster: the key says that it links to the same file.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && link.exists() => Ok(()),
+        result => result.map_err(Failure::io("linking the runtime library at", &link)),
+    }
+}
+
+/// Removes what other versions made of the same executable. A program that runs keeps its file.
+fn remove_stale(content: &Path, keep: &Path) {
+    let Ok(entries) = fs::read_dir(content) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let old = entry
+            .metadata()
+            .and_then(|file| file.modified())
+            .is_ok_and(|time| {
+                SystemTime::now()
+                    .duration_since(time)
+                    .is_ok_and(|age| age > KEEP_OTHERS)
+            });
+        if path != keep && old {
+            // What can't be removed costs room, nothing else.
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Why a command failed, and how that is shown.
+
+use std::{error::Error, io, path::Path, path::PathBuf};
+
+use miette::{Diagnostic, MietteHandlerOpts};
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error, Diagnostic)]
+pub enum Failure {
+    /// A file operation failed.
+    #[error("{doing} {}", path.display())]
+    Io {
+        /// What was being done.
+        doing: &'static str,
+        /// To which file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The relinker refused the input.
+    #[error("{} can't be relinked", input.display())]
+    #[diagnostic(help("`relic info` shows what the file is and what it asks for"))]
+    Relink {
+        /// The input.
+        input: PathBuf,
+        /// Why.
+        source: Box<relic_relink::RelinkError>,
+    },
+    /// No runtime library.
+    #[error("the runtime library is not where it should be; looked for{}", list(looked))]
+    #[diagnostic(help(
+        "build it with `cargo build -p relic-libs`, or name it with --runtime or RELIC_RUNTIME_LIBRARY"
+    ))]
+    NoRuntimeLibrary {
+        /// The places.
+        looked: Vec<PathBuf>,
+    },
+    /// A runtime library was named that is not there.
+    #[error("{} is no runtime library: there is no such file", path.display())]
+    #[diagnostic(help("{said_by} names it"))]
+    NamedRuntimeLibrary {
+        /// What was named.
+        path: PathBuf,
+        /// By which option or variable.
+        said_by: &'static str,
+    },
+    /// A folder without a program.
+    #[error("{} has no eboot.bin", folder.display())]
+    #[diagnostic(help("give the folder of an unpacked title, or the path of its eboot.bin"))]
+    NoProgram {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// Nowhere to cache.
+    #[error("there is no folder for relinked programs: neither RELIC_CACHE, XDG_CACHE_HOME nor HOME is set")]
+    #[diagnostic(help("set RELIC_CACHE to a folder on a disk with room for the program"))]
+    NoCache,
+    /// The program could not be started.
+    #[error("{} does not start", program.display())]
+    #[diagnostic(help(
+        "if the system says \"permission denied\", the cache lies on a disk that is mounted noexec: set RELIC_CACHE to a folder elsewhere"
+    ))]
+    Start {
+        /// The relinked program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something from another crate, whose text says it all.
+    #[error("{doing}")]
+    Work {
+        /// What was being done.
+        doing: String,
+        /// Why it failed.
+        source: Box<dyn Error + Send + Sync>,
+    },
+    /// Something that this command itself found.
+    #[error("{what}")]
+    Refused {
+        /// What.
+        what: String,
+        /// What to do.
+        #[help]
+        help: Option<String>,
+    },
+    /// Standard output was closed: nobody reads any more.
+    #[error("standard output is closed")]
+    OutputClosed,
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    let lines: Vec<String> = paths
+        .iter()
+        .map(|path| format!("\n  {}", path.display()))
+        .collect();
+    lines.concat()
+}
+
+impl Failure {
+    /// A failed file operation, for `map_err`.
+    pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |source| Self::Io { doing, path, source }
+    }
+
+    /// An error of another crate, for `map_err`.
+    pub fn work<E: Into<Box<dyn Error + Send + Sync>>>(doing: impl Into<String>) -> impl FnOnce(E) -> Self {
+        let doing = doing.into();
+        move |source| Self::Work {
+            doing,
+            source: source.into(),
+        }
+    }
+
+    /// Something this command found, and what to do about it.
+    pub fn refused(what: impl Into<String>, help: impl Into<String>) -> Self {
+        Self::Refused {
+            what: what.into(),
+            help: Some(help.into()),
+        }
+    }
+}
+
+/// Shows a failure on standard error.
+pub fn show(failure: Failure) {
+    // The first hook stays; this is the only one.
+    let _ = miette::set_hook(Box::new(|_| {
+        Box::new(MietteHandlerOpts::new().width(110).build())
+    }));
+    eprintln!("{:?}", miette::Report::new(failure));
+}

@@ -1,0 +1,135 @@
+//! Telling files apart by their first bytes.
+
+use relic_core::program::PROGRAM_MAGIC;
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// A PS5 executable, as far as its ELF header says.
+    Program,
+    /// A PS5 module (.prx).
+    Module,
+    /// A container in which executables travel, not unpacked.
+    Container,
+    /// An installable package.
+    Package,
+    /// A PS4 executable or module.
+    OtherConsole,
+    /// What `relic relink` wrote.
+    Relinked,
+    /// Another ELF file.
+    OtherElf,
+    /// A recorded scene.
+    Scene,
+    /// Anything else.
+    Unknown,
+}
+
+/// Offset of `e_ident[EI_OSABI]`; 9 is FreeBSD, which console files name.
+const OSABI: usize = 7;
+const OSABI_FREEBSD: u8 = 9;
+/// Offset of `e_ident[EI_ABIVERSION]`: 2 on the PS5, 0 on the PS4.
+const ABI_VERSION: usize = 8;
+/// Offset of `e_type`.
+const TYPE: usize = 16;
+
+impl FileKind {
+    /// What a file with these contents is.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        match bytes.first_chunk() {
+            Some(b"\x7fELF") => Self::of_elf(bytes),
+            Some([0x4f, 0x15, 0x3d, 0x1d] | [0x54, 0x14, 0xf5, 0xee]) => Self::Container,
+            Some(b"\x7fCNT" | b"\x7fFIH") => Self::Package,
+            _ if bytes.starts_with(b"PM4CAP") => Self::Scene,
+            _ => Self::Unknown,
+        }
+    }
+
+    fn of_elf(bytes: &[u8]) -> Self {
+        let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
+        let kind = u16::from_le_bytes([byte(TYPE), byte(TYPE + 1)]);
+        match (byte(OSABI), kind, byte(ABI_VERSION)) {
+            // Both consoles have types from 0xfe00 on, which belongs to the OS.
+            (OSABI_FREEBSD, 0xfe00..=0xfeff, 0) => Self::OtherConsole,
+            (_, 0xfe10, _) => Self::Program,
+            (_, 0xfe18, _) => Self::Module,
+            _ if bytes
+                .chunks_exact(PROGRAM_MAGIC.len())
+                .any(|word| word == PROGRAM_MAGIC) =>
+            {
+                Self::Relinked
+            }
+            _ => Self::OtherElf,
+        }
+    }
+
+    /// One line for people.
+    #[must_use]
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Self::Program => "PS5 executable",
+            Self::Module => "PS5 module (.prx): not a program; relink the eboot.bin that loads it",
+            Self::Container => {
+                "SELF container, not unpacked: Relic takes the decrypted ELF file inside it, and decrypts nothing itself"
+            }
+            Self::Package => "package: give the eboot.bin of the unpacked title",
+            Self::OtherConsole => "PS4 file: Relic takes PS5 executables only",
+            Self::Relinked => "native program, written by `relic relink`: start it like any other",
+            Self::OtherElf => "ELF file, but no console's",
+            Self::Scene => "recorded scene: `relic replay` plays it",
+            Self::Unknown => "nothing that Relic knows",
+        }
+    }
+
+    /// Its name in JSON.
+    #[must_use]
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Program => "program",
+            Self::Module => "module",
+            Self::Container => "container",
+            Self::Package => "package",
+            Self::OtherConsole => "other_console",
+            Self::Relinked => "relinked",
+            Self::OtherElf => "other_elf",
+            Self::Scene => "scene",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn elf(osabi: u8, abi_version: u8, kind: u16) -> Vec<u8> {
+        let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+        bytes.extend([osabi, abi_version]);
+        bytes.resize(TYPE, 0);
+        bytes.extend(kind.to_le_bytes());
+        bytes.resize(64, 0);
+        bytes
+    }
+
+    #[test]
+    fn kinds_are_told_by_their_first_bytes() {
+        let mut relinked = elf(0, 0, 3);
+        relinked.extend(PROGRAM_MAGIC);
+        for (bytes, kind) in [
+            (elf(9, 2, 0xfe10), FileKind::Program),
+            (elf(9, 2, 0xfe18), FileKind::Module),
+            (elf(9, 0, 0xfe10), FileKind::OtherConsole),
+            (elf(0, 0, 3), FileKind::OtherElf),
+            (relinked, FileKind::Relinked),
+            (b"\x7fELF".to_vec(), FileKind::OtherElf),
+            (vec![0x54, 0x14, 0xf5, 0xee, 0], FileKind::Container),
+            (b"\x7fFIH....".to_vec(), FileKind::Package),
+            (b"PM4CAP01".to_vec(), FileKind::Scene),
+            (b"#!/bin/sh".to_vec(), FileKind::Unknown),
+            (Vec::new(), FileKind::Unknown),
+        ] {
+            assert_eq!(FileKind::of(&bytes), kind, "{bytes:02x?}");
+        }
+    }
+}

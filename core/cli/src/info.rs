@@ -1,0 +1,247 @@
+//! `relic info`: what a file is, and what a program needs.
+
+use std::{fmt::Write as _, fs, path::PathBuf, process::ExitCode};
+
+use relic_relink::{RelinkError, input::Program, relink_image};
+use relic_systems::scene::{Scene, pm4cap};
+use serde::Serialize;
+
+use crate::{
+    failure::Failure,
+    files::FileKind,
+    imports::{Import, Support, sorted_imports},
+    output,
+};
+
+/// Say what a file is, what it needs, and what of that Relic has
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Executable, relinked program or scene
+    file: PathBuf,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything about a file.
+#[derive(Serialize)]
+struct Info {
+    file: String,
+    kind: &'static str,
+    description: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    program: Option<ProgramInfo>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scene: Option<SceneInfo>,
+}
+
+/// What a program is made of and asks for.
+#[derive(Serialize)]
+struct ProgramInfo {
+    entry: String,
+    segments: Vec<Segment>,
+    /// Bytes of thread-local storage.
+    tls: u64,
+    imported_libraries: Vec<String>,
+    exported_libraries: Vec<String>,
+    own_exports: usize,
+    relocations: usize,
+    notes: Vec<String>,
+    implemented: usize,
+    missing: usize,
+    imports: Vec<Import>,
+}
+
+/// One LOAD segment of the file.
+#[derive(Serialize)]
+struct Segment {
+    address: String,
+    size: u64,
+    file_size: u64,
+    access: String,
+}
+
+/// What a scene holds.
+#[derive(Serialize)]
+struct SceneInfo {
+    chip: u32,
+    ngg: bool,
+    submissions: usize,
+    frames: usize,
+    expectations: usize,
+    memory: u64,
+    meta: Vec<(String, String)>,
+}
+
+/// Reads the file and prints what it is.
+///
+/// # Errors
+/// When it can't be read, or says it is a program or scene and is a broken one.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let bytes = fs::read(&arguments.file).map_err(Failure::io("reading", &arguments.file))?;
+    let kind = FileKind::of(&bytes);
+    let mut info = Info {
+        file: arguments.file.display().to_string(),
+        kind: kind.key(),
+        description: kind.describe(),
+        program: None,
+        scene: None,
+    };
+    match kind {
+        FileKind::Program => {
+            info.program = Some(ProgramInfo::read(&bytes).map_err(|source| Failure::Relink {
+                input: arguments.file.clone(),
+                source: Box::new(source),
+            })?);
+        }
+        FileKind::Scene => {
+            let scene = pm4cap::parse(&bytes).map_err(Failure::work("parsing the scene"))?;
+            info.scene = Some(SceneInfo::of(&scene));
+        }
+        _ => {}
+    }
+    output::print(&if arguments.json {
+        let json = serde_json::to_string_pretty(&info).map_err(Failure::work("writing JSON"))?;
+        format!("{json}\n")
+    } else {
+        info.text()
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+impl ProgramInfo {
+    fn read(bytes: &[u8]) -> Result<Self, RelinkError> {
+        let program = Program::read(bytes)?;
+        let (_, report) = relink_image(bytes)?;
+        let imports = sorted_imports(&report.imports);
+        let missing = imports
+            .iter()
+            .filter(|import| import.support == Support::Missing)
+            .count();
+        Ok(Self {
+            entry: program.entry.to_string(),
+            segments: program
+                .segments
+                .loads
+                .iter()
+                .map(|load| Segment {
+                    address: load.range.start.to_string(),
+                    size: load.range.size,
+                    file_size: load.file_size,
+                    access: load.access.to_string(),
+                })
+                .collect(),
+            tls: program.segments.tls.map_or(0, |tls| tls.range.size),
+            imported_libraries: program.libraries.imported().map(str::to_owned).collect(),
+            exported_libraries: program.libraries.exported().map(str::to_owned).collect(),
+            own_exports: report.exports,
+            relocations: program.relocations.len(),
+            notes: report.notes.iter().map(ToString::to_string).collect(),
+            implemented: imports.len() - missing,
+            missing,
+            imports,
+        })
+    }
+}
+
+impl SceneInfo {
+    fn of(scene: &Scene) -> Self {
+        let count =
+            |wanted: fn(&pm4cap::Event) -> bool| scene.events.iter().filter(|event| wanted(event)).count();
+        Self {
+            chip: scene.chip,
+            ngg: scene.ngg,
+            submissions: count(|event| matches!(event, pm4cap::Event::Submit(_))),
+            frames: count(|event| matches!(event, pm4cap::Event::Frame(_))),
+            expectations: count(|event| {
+                matches!(
+                    event,
+                    pm4cap::Event::ExpectBuffer { .. } | pm4cap::Event::ExpectImage(_)
+                )
+            }),
+            memory: scene
+                .events
+                .iter()
+                .map(|event| match event {
+                    pm4cap::Event::Region(range) => range.size(),
+                    _ => 0,
+                })
+                .sum(),
+            meta: scene.meta.clone(),
+        }
+    }
+}
+
+impl Info {
+    fn text(&self) -> String {
+        let mut text = format!("{}: {}\n", self.file, self.description);
+        if let Some(program) = &self.program {
+            program.describe(&mut text);
+        }
+        if let Some(scene) = &self.scene {
+            let _ = writeln!(
+                text,
+                "chip gfx{}, {}, {} submissions, {} frames, {} expectations, {} KiB of guest memory",
+                scene.chip,
+                if scene.ngg { "NGG" } else { "no NGG" },
+                scene.submissions,
+                scene.frames,
+                scene.expectations,
+                scene.memory >> 10
+            );
+            for (key, value) in &scene.meta {
+                let _ = writeln!(text, "  {key:<16} {value}");
+            }
+        }
+        text
+    }
+}
+
+impl ProgramInfo {
+    fn describe(&self, text: &mut String) {
+        let _ = writeln!(
+            text,
+            "entry {}, {} relocations, {} B of thread-local storage, {} own exports",
+            self.entry, self.relocations, self.tls, self.own_exports
+        );
+        let _ = writeln!(text, "segments");
+        for segment in &self.segments {
+            let _ = writeln!(
+                text,
+                "  {:>18}  {:>10} B ({:>10} B in the file)  {}",
+                segment.address, segment.size, segment.file_size, segment.access
+            );
+        }
+        let _ = writeln!(text, "imports from {}", listed(&self.imported_libraries));
+        let _ = writeln!(text, "exports as   {}", listed(&self.exported_libraries));
+        for note in &self.notes {
+            let _ = writeln!(text, "note: {note}");
+        }
+        let _ = writeln!(
+            text,
+            "imports: {}, {} implemented, {} not",
+            self.imports.len(),
+            self.implemented,
+            self.missing
+        );
+        for import in &self.imports {
+            let _ = writeln!(
+                text,
+                "  {:<28} {:<44} {}  {:<8}  {}",
+                import.library,
+                import.name.unwrap_or("(name unknown)"),
+                import.nid,
+                import.kind,
+                import.support
+            );
+        }
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    if names.is_empty() {
+        "no library".to_owned()
+    } else {
+        names.join(", ")
+    }
+}

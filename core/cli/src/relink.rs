@@ -1,0 +1,104 @@
+//! `relic relink`: an executable in, a native program out.
+
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use relic_core::program::RUNTIME_LIBRARY;
+use relic_relink::{RelinkOptions, RelinkReport, relink};
+
+use crate::{
+    failure::Failure,
+    imports::{Support, by_library, sorted_imports},
+    output, runtime_library,
+};
+
+/// Relink an executable into a native Linux program
+///
+/// Writes the program and, beside it, libs/librelic.so, which it needs. The input must be an ELF file that its
+/// owner has already decrypted; it is never changed.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The executable (eboot.bin)
+    eboot: PathBuf,
+    /// The program to write [default: a folder named after the input, in it `app`]
+    #[arg(short, long, value_name = "PROGRAM")]
+    output: Option<PathBuf>,
+    /// Runtime library to copy beside the program [default: the one that came with relic]
+    #[arg(long, value_name = "FILE")]
+    runtime: Option<PathBuf>,
+}
+
+/// Relinks and says what was done.
+///
+/// # Errors
+/// When the input is refused, or a file can't be read or written.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let output = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| default_output(&arguments.eboot));
+    let runtime = runtime_library::find(arguments.runtime.as_deref())?;
+    let report = relink(&RelinkOptions {
+        input: arguments.eboot.clone(),
+        output: output.clone(),
+        runtime_library: Some(runtime),
+    })
+    .map_err(|source| Failure::Relink {
+        input: arguments.eboot.clone(),
+        source: Box::new(source),
+    })?;
+    output::print(&summary(&arguments.eboot, &output, &report))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `<stem>/app`, in the current folder.
+fn default_output(eboot: &Path) -> PathBuf {
+    let stem = eboot.file_stem().unwrap_or("program".as_ref());
+    Path::new(stem).join("app")
+}
+
+fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
+    let library = output.with_file_name("libs").join(RUNTIME_LIBRARY);
+    let mut text = format!(
+        "{} -> {} (with {}), {} segments, {} own exports, {:.1} ms\n",
+        input.display(),
+        output.display(),
+        library.display(),
+        report.segments.len(),
+        report.exports,
+        report.timings.total.as_secs_f64() * 1e3,
+    );
+    for note in &report.notes {
+        let _ = writeln!(text, "note: {note}");
+    }
+    let imports = sorted_imports(&report.imports);
+    let _ = writeln!(text, "imports: {}", imports.len());
+    for (library, all, missing) in by_library(&imports) {
+        let _ = write!(text, "  {library:<28} {all:>5}");
+        if missing > 0 {
+            let _ = write!(text, ", {missing} not implemented");
+        }
+        text.push('\n');
+    }
+    let missing: Vec<_> = imports
+        .iter()
+        .filter(|import| import.support == Support::Missing)
+        .collect();
+    if !missing.is_empty() {
+        text.push_str("not implemented (a missing function ends the program when it is called, missing data at start):\n");
+        for import in missing {
+            let _ = writeln!(
+                text,
+                "  {:<28} {:<44} {} {}",
+                import.library,
+                import.name.unwrap_or("(name unknown)"),
+                import.nid,
+                import.kind
+            );
+        }
+    }
+    text
+}

@@ -1,0 +1,228 @@
+//! `relic replay`: recorded scenes through the same schedules as a running program, compared with what they expect.
+
+use std::{
+    fmt::Write as _,
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use relic_systems::{
+    config::Config,
+    gpu::open_device,
+    scene::{PlayOptions, PlayReport, play, pm4cap},
+};
+use serde::Serialize;
+
+use crate::{EXIT_FAILED, failure::Failure, output};
+
+/// Replay recorded scenes and compare the results with what they expect
+///
+/// Every file is played, also behind one that fails. Ends with 2 when an expectation does not hold, a packet is
+/// refused, a queue still waits at the end, or the validation layer complains.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Scenes (.pm4cap)
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Without a window. There is none yet, so this is always so
+    #[arg(long)]
+    headless: bool,
+    /// How to report
+    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
+    report: ReportFormat,
+    /// Print the table of systems with their times
+    #[arg(long)]
+    times: bool,
+    /// Load the Vulkan validation layer; what it says fails the scene
+    #[arg(long)]
+    validation: bool,
+    /// Use a GPU whose name contains this text [default: RELIC_GPU, else the best one]
+    #[arg(long, value_name = "NAME")]
+    gpu: Option<String>,
+}
+
+/// Form of the report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum ReportFormat {
+    /// For people
+    Text,
+    /// For programs: one array, a scene an element
+    Json,
+}
+
+/// What one scene came to.
+#[derive(Serialize)]
+struct SceneReport {
+    file: String,
+    passes: bool,
+    /// Why it could not be played to its end.
+    error: Option<String>,
+    expectations: Vec<Expectation>,
+    faults: Vec<String>,
+    waiting: Vec<String>,
+    validation: Vec<String>,
+    times: Vec<Time>,
+}
+
+/// One buffer or image that was compared.
+#[derive(Serialize)]
+struct Expectation {
+    frame: u32,
+    name: String,
+    passes: bool,
+    result: String,
+}
+
+/// What one system took.
+#[derive(Serialize)]
+struct Time {
+    system: String,
+    runs: u64,
+    nanoseconds: u64,
+}
+
+/// Plays all files and prints the report.
+///
+/// # Errors
+/// When there is no GPU, or a `RELIC_` variable is wrong. Scenes that fail are in the report.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let mut config = Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
+    config.validation |= arguments.validation;
+    config.times |= arguments.times || arguments.report == ReportFormat::Json;
+    config.gpu = arguments.gpu.clone().or(config.gpu);
+    let device =
+        open_device(config.validation, config.gpu.clone()).map_err(Failure::work("opening a GPU"))?;
+    let mut told = 0;
+    let mut reports = Vec::new();
+    for file in &arguments.files {
+        let mut report = match play_file(file, PlayOptions::new(config.clone(), device.clone())) {
+            Ok(report) => SceneReport::of(file, &report),
+            Err(error) => SceneReport::failed(file, &error),
+        };
+        // The device collects messages over all scenes.
+        let all = device.validation_messages();
+        report.validation = all[told.min(all.len())..].to_vec();
+        told = all.len();
+        report.passes &= report.validation.is_empty();
+        if arguments.report == ReportFormat::Text {
+            output::print(&report.text(arguments.times))?;
+        }
+        reports.push(report);
+    }
+    if arguments.report == ReportFormat::Json {
+        let json = serde_json::to_string_pretty(&reports).map_err(Failure::work("writing the report"))?;
+        output::print(&format!("{json}\n"))?;
+    }
+    Ok(if reports.iter().all(|report| report.passes) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(EXIT_FAILED)
+    })
+}
+
+fn play_file(file: &Path, options: PlayOptions<'_>) -> Result<PlayReport, Failure> {
+    let bytes = fs::read(file).map_err(Failure::io("reading", file))?;
+    let scene = pm4cap::parse(&bytes).map_err(Failure::work("parsing the scene"))?;
+    play(&scene, &options).map_err(Failure::work("playing the scene"))
+}
+
+impl SceneReport {
+    fn of(file: &Path, report: &PlayReport) -> Self {
+        let expectations = report.outcomes.iter().map(|outcome| Expectation {
+            frame: outcome.frame,
+            name: outcome.name.clone(),
+            passes: outcome.passes(),
+            result: match &outcome.result {
+                Ok(comparison) => comparison.to_string(),
+                Err(reason) => reason.clone(),
+            },
+        });
+        let expectations: Vec<_> = expectations.collect();
+        let times = report.times.iter().map(|time| Time {
+            system: time.name.clone(),
+            runs: time.runs,
+            nanoseconds: time.nanoseconds,
+        });
+        Self {
+            file: file.display().to_string(),
+            passes: report.faults.is_empty()
+                && report.waiting.is_empty()
+                && expectations.iter().all(|expectation| expectation.passes),
+            error: None,
+            expectations,
+            faults: report.faults.clone(),
+            waiting: report.waiting.clone(),
+            validation: Vec::new(),
+            times: times.collect(),
+        }
+    }
+
+    fn failed(file: &Path, error: &Failure) -> Self {
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(error) = cause {
+            let _ = write!(text, ": {error}");
+            cause = error.source();
+        }
+        Self {
+            file: file.display().to_string(),
+            passes: false,
+            error: Some(text),
+            expectations: Vec::new(),
+            faults: Vec::new(),
+            waiting: Vec::new(),
+            validation: Vec::new(),
+            times: Vec::new(),
+        }
+    }
+
+    fn text(&self, times: bool) -> String {
+        let mut text = format!(
+            "{}: {}\n",
+            self.file,
+            if self.passes { "passes" } else { "FAILS" }
+        );
+        if let Some(error) = &self.error {
+            let _ = writeln!(text, "  {error}");
+        }
+        for expectation in &self.expectations {
+            let _ = writeln!(
+                text,
+                "  frame {} {:<16} {:<5} {}",
+                expectation.frame,
+                expectation.name,
+                if expectation.passes { "ok" } else { "WRONG" },
+                expectation.result
+            );
+        }
+        for (what, lines) in [
+            ("refused", &self.faults),
+            ("still waiting", &self.waiting),
+            ("validation", &self.validation),
+        ] {
+            for line in lines {
+                let _ = writeln!(text, "  {what}: {line}");
+            }
+        }
+        if times {
+            let _ = writeln!(
+                text,
+                "  {:24} {:>8} {:>12} {:>10}",
+                "system", "runs", "total ms", "us a run"
+            );
+            for time in &self.times {
+                let microseconds = time.nanoseconds as f64 / 1e3;
+                let _ = writeln!(
+                    text,
+                    "  {:24} {:>8} {:>12.3} {:>10.2}",
+                    time.system,
+                    time.runs,
+                    microseconds / 1e3,
+                    microseconds / time.runs.max(1) as f64
+                );
+            }
+        }
+        text
+    }
+}

@@ -1,0 +1,127 @@
+//! `relic run`: relink into the cache, then start the program.
+
+use std::{
+    ffi::OsString,
+    os::unix::process::{CommandExt as _, ExitStatusExt as _},
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+};
+
+use crate::{cache, failure::Failure, runtime_library};
+
+/// Run an executable: relink it into the cache if need be, and start it
+///
+/// The program runs in the executable's folder. Ends with the program's exit code, or 128 + n when signal n ended it.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The executable (eboot.bin), or the folder it lies in
+    eboot: PathBuf,
+    /// Without a window. There is none yet: this only silences the line that says so
+    #[arg(long)]
+    headless: bool,
+    /// End after this many flips
+    #[arg(long, value_name = "N")]
+    frames: Option<u64>,
+    /// Write a picture (PNG) of the last flip
+    #[arg(long, value_name = "FILE")]
+    screenshot: Option<PathBuf>,
+    /// Write a picture (PNG) of every flip into this folder
+    #[arg(long, value_name = "DIR")]
+    pictures: Option<PathBuf>,
+    /// Print the table of systems with their times at the end
+    #[arg(long)]
+    times: bool,
+    /// Use a GPU whose name contains this text
+    #[arg(long, value_name = "NAME")]
+    gpu: Option<String>,
+    /// Load the Vulkan validation layer
+    #[arg(long)]
+    validation: bool,
+    /// Arguments for the program
+    #[arg(last = true, value_name = "ARGUMENTS")]
+    arguments: Vec<OsString>,
+}
+
+/// Relinks where need be, runs, and passes the exit code on.
+///
+/// # Errors
+/// When the program can't be relinked or started.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let eboot = executable(&arguments.eboot)?;
+    let runtime = runtime_library::find(None)?;
+    let program = cache::relinked(&eboot, &runtime)?;
+    if !arguments.headless {
+        eprintln!("relic: there is no window yet, so this runs headless (--headless silences this line)");
+    }
+    let mut command = Command::new(&program);
+    command.args(&arguments.arguments);
+    if let Some(folder) = eboot.parent() {
+        command.current_dir(folder);
+    }
+    for (name, value) in variables(arguments)? {
+        command.env(name, value);
+    }
+    // Whoever ends this command means the program: `timeout`, a CI job's end, a terminal that closes.
+    // SAFETY: between fork and exec the closure makes one system call and allocates nothing.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))
+                .map_err(Into::into)
+        });
+    }
+    let status = command.status().map_err(|source| Failure::Start {
+        program: program.clone(),
+        source,
+    })?;
+    // A status is a code from 0 to 255, or a signal from 1 to 64.
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(i32::from(crate::EXIT_FAILED));
+    Ok(ExitCode::from(u8::try_from(code).unwrap_or(crate::EXIT_FAILED)))
+}
+
+/// The absolute path of the executable that `path` means.
+fn executable(path: &Path) -> Result<PathBuf, Failure> {
+    let file = if path.is_dir() {
+        let file = path.join("eboot.bin");
+        if !file.is_file() {
+            return Err(Failure::NoProgram {
+                folder: path.to_owned(),
+            });
+        }
+        file
+    } else {
+        path.to_owned()
+    };
+    file.canonicalize().map_err(Failure::io("finding", &file))
+}
+
+/// The options as the runtime library reads them. Paths are made absolute: the program runs in another folder.
+fn variables(arguments: &Arguments) -> Result<Vec<(&'static str, OsString)>, Failure> {
+    let mut variables = Vec::new();
+    if let Some(frames) = arguments.frames {
+        variables.push(("RELIC_FRAMES", frames.to_string().into()));
+    }
+    for (name, path) in [
+        ("RELIC_SCREENSHOT", &arguments.screenshot),
+        ("RELIC_PICTURES", &arguments.pictures),
+    ] {
+        if let Some(path) = path {
+            let path = std::path::absolute(path).map_err(Failure::io("finding", path))?;
+            variables.push((name, path.into_os_string()));
+        }
+    }
+    for (name, set) in [
+        ("RELIC_TIMES", arguments.times),
+        ("RELIC_VALIDATION", arguments.validation),
+    ] {
+        if set {
+            variables.push((name, "1".into()));
+        }
+    }
+    if let Some(gpu) = &arguments.gpu {
+        variables.push(("RELIC_GPU", gpu.into()));
+    }
+    Ok(variables)
+}

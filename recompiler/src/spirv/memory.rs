@@ -1,0 +1,450 @@
+//! Buffers, the flat block and workgroup memory.
+
+use super::{Emitted, Emitter};
+use crate::binary::{Features, StageRegisters};
+use crate::ir::{AccessKind, Atomic, BufferWidth, Inst, Op, Type};
+use crate::plan::AccessFlags;
+use crate::refusal::Reason;
+use crate::specialization::FlatLocation;
+use rspirv::dr::Operand;
+use rspirv::spirv::{Capability, Decoration, MemorySemantics, Op as S, Scope, StorageClass, Word};
+
+impl Emitter<'_> {
+    pub(super) fn shared_words(&self) -> u32 {
+        match self.program.stage {
+            // LDS size in units of 128 dwords.
+            StageRegisters::Compute { rsrc2, .. } => (rsrc2 >> 15 & 0x1ff) * 128,
+            _ => 0,
+        }
+    }
+
+    /// A word of the flat block; loaded once a block.
+    pub(super) fn flat(&mut self, index: u32) -> Emitted {
+        if let Some(&id) = self.flat_values.get(&index) {
+            return Ok(id);
+        }
+        let word = self.u32();
+        let words = self.program.plan.flat_words();
+        let push = match self.specialization.flat {
+            FlatLocation::PushConstants { offset } => {
+                if offset + 4 * words > self.program.profile.max_push_constants {
+                    return Err(Reason::Specialization(format!(
+                        "{words} flat words from byte {offset} exceed the {} bytes of push constants",
+                        self.program.profile.max_push_constants
+                    )));
+                }
+                Some(offset)
+            }
+            FlatLocation::UniformBuffer => None,
+        };
+        let variable = match self.flat_variable {
+            Some(variable) => variable,
+            None => {
+                let variable = self.flat_block(push, words);
+                self.flat_variable = Some(variable);
+                variable
+            }
+        };
+        let class = if push.is_some() { StorageClass::PushConstant } else { StorageClass::Uniform };
+        let pointer = self.b.type_pointer(None, class, word);
+        let zero = self.word(0);
+        let chain = if push.is_some() {
+            let member = self.word(index);
+            self.op(S::AccessChain, pointer, &[variable, member])?
+        } else {
+            let (row, column) = (self.word(index / 4), self.word(index % 4));
+            self.op(S::AccessChain, pointer, &[variable, zero, row, column])?
+        };
+        let value = self.op(S::Load, word, &[chain])?;
+        self.flat_values.insert(index, value);
+        Ok(value)
+    }
+
+    fn flat_block(&mut self, push: Option<u32>, words: u32) -> Word {
+        let word = self.u32();
+        if let Some(offset) = push {
+            let members: Vec<Word> = (0..words).map(|_| word).collect();
+            let block = self.b.type_struct(members);
+            for index in 0..words {
+                self.b.member_decorate(block, index, Decoration::Offset, [Operand::LiteralBit32(offset + 4 * index)]);
+            }
+            self.b.decorate(block, Decoration::Block, Vec::new());
+            return self.global_variable(block, StorageClass::PushConstant);
+        }
+        let (vector, rows) = (self.vector(Type::U32, 4), self.word(words.div_ceil(4).max(1)));
+        let array = self.b.type_array(vector, rows);
+        self.b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(16)]);
+        let block = self.b.type_struct([array]);
+        self.b.member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+        self.b.decorate(block, Decoration::Block, Vec::new());
+        let variable = self.global_variable(block, StorageClass::Uniform);
+        let binding = self.specialization.binding_base + self.program.plan.descriptors.len() as u32;
+        self.b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
+        self.b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
+        variable
+    }
+
+    /// The buffer's view as an array of elements of `bits` bits.
+    fn buffer_view(&mut self, descriptor: u32, bits: u32) -> Word {
+        if let Some(&id) = self.buffers.get(&(descriptor, bits)) {
+            return id;
+        }
+        let element = self.b.type_int(bits, 0);
+        // One array and block for each element width: rspirv merges equal types, and decorations come once.
+        let known = self.block_types.get(&bits).copied();
+        let block = match known {
+            Some(block) => block,
+            None => {
+                let array = self.b.type_runtime_array(element);
+                self.b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
+                let block = self.b.type_struct([array]);
+                self.b.member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+                self.b.decorate(block, Decoration::Block, Vec::new());
+                self.block_types.insert(bits, block);
+                block
+            }
+        };
+        let variable = self.global_variable(block, StorageClass::StorageBuffer);
+        self.b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
+        let binding = self.specialization.binding_base + descriptor;
+        self.b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
+        let access = self.program.plan.descriptors[descriptor as usize].access;
+        if !access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) {
+            self.b.decorate(variable, Decoration::NonWritable, Vec::new());
+        }
+        // Guest V#s may overlap each other, and wider views share the binding.
+        self.b.decorate(variable, Decoration::Aliased, Vec::new());
+        self.buffers.insert((descriptor, bits), variable);
+        variable
+    }
+
+    fn element(&mut self, descriptor: u32, bits: u32, index: Word) -> Emitted {
+        let variable = self.buffer_view(descriptor, bits);
+        let element = self.b.type_int(bits, 0);
+        let pointer = self.b.type_pointer(None, StorageClass::StorageBuffer, element);
+        let zero = self.word(0);
+        self.op(S::AccessChain, pointer, &[variable, zero, index])
+    }
+
+    pub(super) fn fold2(&mut self, opcode: S, a: Word, b: Word) -> Emitted {
+        let known = (self.known(a), self.known(b));
+        if let (Some(x), Some(y)) = known {
+            let folded = match opcode {
+                S::IAdd => Some(x.wrapping_add(y)),
+                S::IMul => Some(x.wrapping_mul(y)),
+                S::ShiftRightLogical => Some(x >> (y & 31)),
+                S::ShiftLeftLogical => Some(x << (y & 31)),
+                S::BitwiseAnd => Some(x & y),
+                _ => None,
+            };
+            if let Some(bits) = folded {
+                return Ok(self.word(bits));
+            }
+        }
+        match (opcode, known) {
+            (S::IAdd, (_, Some(0))) | (S::IMul, (_, Some(1))) => return Ok(a),
+            (S::IAdd, (Some(0), _)) => return Ok(b),
+            (S::ShiftRightLogical | S::ShiftLeftLogical, (_, Some(0))) => return Ok(a),
+            _ => {}
+        }
+        let word = self.u32();
+        self.op(opcode, word, &[a, b])
+    }
+
+    /// Byte offset into the binding: index * stride + offset, swizzled where the V# says so, plus the residual of a
+    /// misaligned base.
+    fn buffer_offset(&mut self, descriptor: u32, index: Option<Word>, offset: Word) -> Emitted {
+        let shape = self.buffer_shapes.get(&descriptor).copied().unwrap_or_default();
+        let mut index = index;
+        if shape.add_thread_id {
+            let lane = self.lane_number()?;
+            index = Some(match index {
+                Some(index) => self.fold2(S::IAdd, index, lane)?,
+                None => lane,
+            });
+        }
+        let mut address = offset;
+        match index {
+            Some(index) if shape.swizzled => {
+                // ((i / s) * stride + (o / e) * e) * s + (i % s) * e + o % e, with elements of 4 bytes.
+                let group = shape.index_stride.max(8);
+                let [shift, low, stride, records, two, three, rest] =
+                    [group.trailing_zeros(), group - 1, shape.stride, group, 2, 3, !3].map(|bits| self.word(bits));
+                let outer = self.fold2(S::ShiftRightLogical, index, shift)?;
+                let outer = self.fold2(S::IMul, outer, stride)?;
+                let element = self.fold2(S::BitwiseAnd, offset, rest)?;
+                let outer = self.fold2(S::IAdd, outer, element)?;
+                let outer = self.fold2(S::IMul, outer, records)?;
+                let inner = self.fold2(S::BitwiseAnd, index, low)?;
+                let inner = self.fold2(S::ShiftLeftLogical, inner, two)?;
+                let byte = self.fold2(S::BitwiseAnd, offset, three)?;
+                let inner = self.fold2(S::IAdd, inner, byte)?;
+                address = self.fold2(S::IAdd, outer, inner)?;
+            }
+            Some(index) => {
+                let stride = self.word(shape.stride);
+                let start = self.fold2(S::IMul, index, stride)?;
+                address = self.fold2(S::IAdd, start, offset)?;
+            }
+            None => {}
+        }
+        if shape.misaligned {
+            let number = self.program.plan.descriptors[..descriptor as usize]
+                .iter()
+                .filter(|d| d.kind == crate::plan::DescriptorKind::Buffer)
+                .count() as u32;
+            // Kept beside the flat words of the block, under numbers that no word has.
+            let key = u32::MAX - number;
+            let residual = match self.flat_values.get(&key) {
+                Some(&residual) => residual,
+                None => {
+                    let packed = self.flat(self.program.plan.flat.len() as u32 + number / 4)?;
+                    let (word, shift, eight) = (self.u32(), self.word(8 * (number % 4)), self.word(8));
+                    let residual = self.op(S::BitFieldUExtract, word, &[packed, shift, eight])?;
+                    self.flat_values.insert(key, residual);
+                    residual
+                }
+            };
+            address = self.fold2(S::IAdd, address, residual)?;
+        }
+        Ok(address)
+    }
+
+    fn dword_index(&mut self, address: Word) -> Emitted {
+        let two = self.word(2);
+        self.fold2(S::ShiftRightLogical, address, two)
+    }
+
+    /// The dword that holds byte `address` of the binding.
+    pub(super) fn load_dword(&mut self, descriptor: u32, address: Word) -> Emitted {
+        let index = self.dword_index(address)?;
+        let pointer = self.element(descriptor, 32, index)?;
+        let word = self.u32();
+        self.op(S::Load, word, &[pointer])
+    }
+
+    pub(super) fn store_dword(&mut self, descriptor: u32, address: Word, value: Word) -> Result<(), Reason> {
+        let index = self.dword_index(address)?;
+        let pointer = self.element(descriptor, 32, index)?;
+        self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
+    }
+
+    fn narrow(&mut self, bits: u32) -> Result<(), Reason> {
+        if bits == 8 {
+            self.need_feature(Features::STORAGE8, "8-bit storage buffer access")?;
+            self.need("StorageBuffer8BitAccess", Capability::StorageBuffer8BitAccess);
+            if !self.extensions.contains(&"SPV_KHR_8bit_storage") {
+                self.extensions.push("SPV_KHR_8bit_storage");
+            }
+        } else {
+            self.need_feature(Features::STORAGE16, "16-bit storage buffer access")?;
+            self.need("StorageBuffer16BitAccess", Capability::StorageBuffer16BitAccess);
+        }
+        Ok(())
+    }
+
+    pub(super) fn store_narrow(
+        &mut self,
+        descriptor: u32,
+        address: Word,
+        bits: u32,
+        value: Word,
+    ) -> Result<(), Reason> {
+        self.narrow(bits)?;
+        let shift = self.word(u32::from(bits == 16));
+        let index = self.fold2(S::ShiftRightLogical, address, shift)?;
+        let pointer = self.element(descriptor, bits, index)?;
+        let ty = self.b.type_int(bits, 0);
+        let value = self.op(S::UConvert, ty, &[value])?;
+        self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
+    }
+
+    fn load_narrow(&mut self, descriptor: u32, address: Word, bits: u32) -> Emitted {
+        self.narrow(bits)?;
+        let shift = self.word(u32::from(bits == 16));
+        let index = self.fold2(S::ShiftRightLogical, address, shift)?;
+        let pointer = self.element(descriptor, bits, index)?;
+        let (ty, word) = (self.b.type_int(bits, 0), self.u32());
+        let value = self.op(S::Load, ty, &[pointer])?;
+        self.op(S::UConvert, word, &[value])
+    }
+
+    pub(super) fn memory(&mut self, inst: &Inst) -> Emitted {
+        let x: Vec<Word> = inst.operands.iter().map(|operand| self.id(*operand)).collect();
+        match inst.op {
+            Op::Barrier => return self.barrier(),
+            Op::LoadShared => {
+                let pointer = self.shared_element(x[0])?;
+                let word = self.u32();
+                return self.op(S::Load, word, &[pointer]);
+            }
+            Op::StoreShared => {
+                let pointer = self.shared_element(x[0])?;
+                self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(x[1])])?;
+                return Ok(0);
+            }
+            Op::AtomicShared => {
+                let AccessKind::Buffer { atomic: Some(atomic), .. } = self.access_kind(inst)? else {
+                    return Err(Reason::Internal(String::from("an atomic without its operation")));
+                };
+                let pointer = self.shared_element(x[0])?;
+                return self.atomic(atomic, pointer, x[1], x[2], Type::U32, StorageClass::Workgroup);
+            }
+            Op::AtomicShared64 => {
+                return Err(Reason::Unsupported("64-bit atomics on local data share"));
+            }
+            _ => {}
+        }
+        let access = self.access_of(inst)?;
+        let kind = access.kind.clone();
+        let descriptor = *access
+            .descriptors
+            .first()
+            .ok_or_else(|| Reason::Internal(String::from("a buffer access without a descriptor")))?;
+        if inst.op == Op::LoadScalarBuffer {
+            let mask = self.word(!3);
+            let offset = self.fold2(S::BitwiseAnd, x[0], mask)?;
+            let address = self.buffer_offset_raw(descriptor, offset)?;
+            return self.load_dword(descriptor, address);
+        }
+        let AccessKind::Buffer { width, indexed, formatted, components, d16, atomic } = kind else {
+            return Err(Reason::Internal(String::from("a buffer operation without a buffer access")));
+        };
+        let address = self.buffer_offset(descriptor, indexed.then_some(x[0]), x[1])?;
+        match inst.op {
+            Op::LoadBuffer => match width {
+                BufferWidth::Dword => self.load_dword(descriptor, address),
+                BufferWidth::Byte => self.load_narrow(descriptor, address, 8),
+                BufferWidth::Short => self.load_narrow(descriptor, address, 16),
+            },
+            Op::StoreBuffer => {
+                match width {
+                    BufferWidth::Dword => self.store_dword(descriptor, address, x[2])?,
+                    BufferWidth::Byte => self.store_narrow(descriptor, address, 8, x[2])?,
+                    BufferWidth::Short => self.store_narrow(descriptor, address, 16, x[2])?,
+                }
+                Ok(0)
+            }
+            Op::LoadBufferFormat => self.load_format(descriptor, address, formatted.flatten(), components, d16),
+            Op::StoreBufferFormat => {
+                self.store_format(descriptor, address, formatted.flatten(), components, d16, &x[2..6])?;
+                Ok(0)
+            }
+            Op::AtomicBuffer => {
+                let atomic = atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
+                let index = self.dword_index(address)?;
+                let pointer = self.element(descriptor, 32, index)?;
+                self.atomic(atomic, pointer, x[2], x[3], Type::U32, StorageClass::StorageBuffer)
+            }
+            _ => {
+                let atomic = atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
+                self.need_feature(Features::BUFFER_INT64_ATOMICS, "64-bit buffer atomics")?;
+                self.need("Int64Atomics", Capability::Int64Atomics);
+                self.need("Int64", Capability::Int64);
+                let three = self.word(3);
+                let index = self.fold2(S::ShiftRightLogical, address, three)?;
+                let pointer = self.element(descriptor, 64, index)?;
+                self.atomic(atomic, pointer, x[2], x[3], Type::U64, StorageClass::StorageBuffer)
+            }
+        }
+    }
+
+    /// Scalar loads know neither stride nor swizzle.
+    fn buffer_offset_raw(&mut self, descriptor: u32, offset: Word) -> Emitted {
+        let shape = self.buffer_shapes.get(&descriptor).copied();
+        let Some(shape) = shape else { return Ok(offset) };
+        let plain = crate::specialization::BufferShape { misaligned: shape.misaligned, ..Default::default() };
+        self.buffer_shapes.insert(descriptor, plain);
+        let address = self.buffer_offset(descriptor, None, offset);
+        self.buffer_shapes.insert(descriptor, shape);
+        address
+    }
+
+    fn barrier(&mut self) -> Emitted {
+        let semantics = MemorySemantics::ACQUIRE_RELEASE
+            | MemorySemantics::UNIFORM_MEMORY
+            | MemorySemantics::WORKGROUP_MEMORY
+            | MemorySemantics::IMAGE_MEMORY;
+        let (scope, semantics) = (self.word(Scope::Workgroup as u32), self.word(semantics.bits()));
+        let operands = vec![Operand::IdScope(scope), Operand::IdScope(scope), Operand::IdMemorySemantics(semantics)];
+        self.act(S::ControlBarrier, operands)?;
+        Ok(0)
+    }
+
+    fn shared_element(&mut self, address: Word) -> Emitted {
+        let words = self.shared_words();
+        if words == 0 {
+            return Err(Reason::Unsupported("local data share without a size in RSRC2"));
+        }
+        if words * 4 > self.program.profile.max_shared_memory {
+            return Err(Reason::Device("the workgroup memory that the program asks for"));
+        }
+        let word = self.u32();
+        let variable = match self.shared {
+            Some(variable) => variable,
+            None => {
+                let length = self.word(words);
+                let array = self.b.type_array(word, length);
+                let variable = self.global_variable(array, StorageClass::Workgroup);
+                self.shared = Some(variable);
+                variable
+            }
+        };
+        let mut index = self.dword_index(address)?;
+        // Workgroup memory has no robustness: an index out of range must not be formed.
+        if self.known(index).is_none_or(|index| index >= words) {
+            let last = self.word(words - 1);
+            index = self.ext(word, rspirv::spirv::GlslStd450Op::UMin, &[index, last])?;
+        }
+        let pointer = self.b.type_pointer(None, StorageClass::Workgroup, word);
+        self.op(S::AccessChain, pointer, &[variable, index])
+    }
+
+    pub(super) fn atomic(
+        &mut self,
+        atomic: Atomic,
+        pointer: Word,
+        data: Word,
+        comparand: Word,
+        ty: Type,
+        class: StorageClass,
+    ) -> Emitted {
+        let ty = self.ty(ty);
+        let scope =
+            self.word(if class == StorageClass::Workgroup { Scope::Workgroup as u32 } else { Scope::Device as u32 });
+        let relaxed = self.word(0);
+        let opcode = match atomic {
+            Atomic::Swap => S::AtomicExchange,
+            Atomic::Add => S::AtomicIAdd,
+            Atomic::Sub => S::AtomicISub,
+            Atomic::SMin => S::AtomicSMin,
+            Atomic::UMin => S::AtomicUMin,
+            Atomic::SMax => S::AtomicSMax,
+            Atomic::UMax => S::AtomicUMax,
+            Atomic::And => S::AtomicAnd,
+            Atomic::Or => S::AtomicOr,
+            Atomic::Xor => S::AtomicXor,
+            Atomic::CompareSwap => {
+                let operands = vec![
+                    Operand::IdRef(pointer),
+                    Operand::IdScope(scope),
+                    Operand::IdMemorySemantics(relaxed),
+                    Operand::IdMemorySemantics(relaxed),
+                    Operand::IdRef(data),
+                    Operand::IdRef(comparand),
+                ];
+                return self.op_with(S::AtomicCompareExchange, ty, operands);
+            }
+            Atomic::Inc | Atomic::Dec => {
+                return Err(Reason::Unsupported("wrapping increments and decrements"));
+            }
+        };
+        let operands = vec![
+            Operand::IdRef(pointer),
+            Operand::IdScope(scope),
+            Operand::IdMemorySemantics(relaxed),
+            Operand::IdRef(data),
+        ];
+        self.op_with(opcode, ty, operands)
+    }
+}

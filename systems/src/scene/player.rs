@@ -1,0 +1,477 @@
+//! Plays a scene: its memory, its submissions, its expectations, through the same schedules as a running program.
+//!
+//! The calling thread is the pump. Pages are mapped at the scene's own addresses where those are free.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use relic_components::{
+    CommandBuffer, Counters, Message, NoGuest, Queue, QueueStatus, Submission, work::PendingLabels,
+};
+use relic_core::{
+    GuestAddress, GuestMemory, GuestRange, Inbox, QueueId, SubmissionId,
+    gpu::{SurfaceLayout, SwizzleMode},
+    memory::{HostMapping, MapError},
+};
+use relic_schedules::{Label, PumpControl, Runtime, RuntimeBuilder, SystemTime, init_task_pool};
+use relic_vulkan::{Device, vk};
+
+use super::{
+    compare::Comparison,
+    pm4cap::{Event, ExpectedImage, Scene, SceneImage, SceneSubmission},
+};
+use crate::{
+    config::Config,
+    decode::memory_satisfies,
+    gpu::GpuTimeline,
+    prepare::images::ImageStore,
+    resources::Faults,
+    runtime::{RuntimeError, RuntimeOptions, build},
+    settle::GpuRecording,
+};
+
+/// How to play.
+pub struct PlayOptions<'a> {
+    /// Settings of the runtime.
+    pub config: Config,
+    /// The device.
+    pub device: Device,
+    /// Plug-ins beside Relic's own.
+    pub plugins: &'a dyn Fn(&mut RuntimeBuilder),
+    /// Give up when nothing moves for so long.
+    pub timeout: Duration,
+}
+
+impl PlayOptions<'static> {
+    /// No plug-ins, 30 seconds.
+    #[must_use]
+    pub fn new(config: Config, device: Device) -> Self {
+        Self {
+            config,
+            device,
+            plugins: &|_| (),
+            timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Why a scene can't be played to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// The runtime can't start.
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    /// Memory can't be had.
+    #[error(transparent)]
+    Memory(#[from] MapError),
+    /// The script is wrong.
+    #[error("event {event} of the scene: {reason}")]
+    Script {
+        /// Index of the event.
+        event: usize,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A system failed.
+    #[error("{0}")]
+    System(String),
+    /// Nothing moves any more.
+    #[error("event {event} of the scene: nothing has moved for {seconds} s; {state}")]
+    Stalled {
+        /// Index of the event.
+        event: usize,
+        /// The time limit.
+        seconds: u64,
+        /// What the queues are doing.
+        state: String,
+    },
+}
+
+/// One expectation and what it came to.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Frame it holds for.
+    pub frame: u32,
+    /// Name of the buffer or image.
+    pub name: String,
+    /// The comparison, or why there was nothing to compare.
+    pub result: Result<Comparison, String>,
+}
+
+impl Outcome {
+    /// Whether it holds.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.result.as_ref().is_ok_and(Comparison::passes)
+    }
+}
+
+/// What playing a scene came to.
+#[derive(Debug, Default)]
+pub struct PlayReport {
+    /// Expectations in order.
+    pub outcomes: Vec<Outcome>,
+    /// What queues refused.
+    pub faults: Vec<String>,
+    /// Queues that wait on memory at the end.
+    pub waiting: Vec<String>,
+    /// Messages of the validation layer.
+    pub validation: Vec<String>,
+    /// Counters.
+    pub counters: Counters,
+    /// Times of the Submit systems, where they were taken.
+    pub times: Vec<SystemTime>,
+}
+
+impl PlayReport {
+    /// Whether every expectation holds and nothing was refused, left waiting or complained about.
+    #[must_use]
+    pub fn passes(&self) -> bool {
+        self.faults.is_empty()
+            && self.waiting.is_empty()
+            && self.validation.is_empty()
+            && self.outcomes.iter().all(Outcome::passes)
+    }
+}
+
+/// Plays a scene.
+///
+/// # Errors
+/// When it can't be played to its end. Refused packets and failed expectations are in the report.
+pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, PlayError> {
+    init_task_pool(options.config.pool_threads);
+    let memory = Arc::new(GuestMemory::new());
+    let inbox = Inbox::new(1024);
+    let runtime_options = RuntimeOptions {
+        memory: Arc::clone(&memory),
+        sink: Arc::new(NoGuest),
+        config: options.config.clone(),
+        plugins: options.plugins,
+    };
+    let runtime = build(&runtime_options, options.device.clone(), Arc::clone(&inbox))?;
+    let mut player = Player {
+        scene,
+        runtime,
+        inbox,
+        memory,
+        device: options.device.clone(),
+        mappings: Vec::new(),
+        images: Vec::new(),
+        timeout: options.timeout,
+        submissions: 0,
+        frame: 0,
+        event: 0,
+        report: PlayReport::default(),
+    };
+    let overlap = scene.meta("order") == Some("overlap");
+    player.run(Label::Startup)?;
+    for (i, event) in scene.events.iter().enumerate() {
+        player.event = i;
+        player.play(event, overlap)?;
+    }
+    player.finish()
+}
+
+struct Player<'a> {
+    scene: &'a Scene,
+    runtime: Runtime,
+    inbox: Arc<Inbox<Message>>,
+    memory: Arc<GuestMemory>,
+    device: Device,
+    mappings: Vec<HostMapping>,
+    images: Vec<&'a SceneImage>,
+    timeout: Duration,
+    submissions: u64,
+    frame: u32,
+    event: usize,
+    report: PlayReport,
+}
+
+impl Drop for Player<'_> {
+    fn drop(&mut self) {
+        // The GPU lets go of the pages before they are given back.
+        let submitted = self.runtime.world().resource::<GpuTimeline>().submitted;
+        let _ = self
+            .device
+            .wait(relic_vulkan::TimelineValue(submitted), Duration::from_secs(10));
+        for mapping in &self.mappings {
+            self.memory.unmap(mapping.guest());
+        }
+        self.runtime
+            .world_mut()
+            .insert_resource(crate::imports::ImportStore::default());
+        // A failure here means the device is lost, and nothing uses the pages any more.
+        let _ = self.device.collect();
+    }
+}
+
+impl<'a> Player<'a> {
+    fn run(&mut self, label: Label) -> Result<(), PlayError> {
+        self.runtime
+            .run(label)
+            .map_err(|failures| PlayError::System(failures.to_string()))
+    }
+
+    fn script(&self, reason: impl std::fmt::Display) -> PlayError {
+        PlayError::Script {
+            event: self.event,
+            reason: reason.to_string(),
+        }
+    }
+
+    fn address(&self, address: GuestAddress) -> GuestAddress {
+        GuestAddress(address.0 & self.scene.address_mask)
+    }
+
+    fn play(&mut self, event: &'a Event, overlap: bool) -> Result<(), PlayError> {
+        match event {
+            Event::Region(range) => self.map(*range)?,
+            Event::Write { address, bytes } => {
+                let address = self.address(*address);
+                self.memory
+                    .reader()
+                    .write_bytes(address, bytes)
+                    .map_err(|error| self.script(error))?;
+                if overlap {
+                    self.send(Message::Poke)?;
+                    self.settle()?;
+                }
+            }
+            Event::Submit(submission) => {
+                self.submit(submission)?;
+                self.settle()?;
+            }
+            Event::Frame(frame) => self.frame = *frame,
+            Event::Image(image) => self.images.push(image),
+            Event::ExpectBuffer {
+                address,
+                name,
+                rule,
+                bytes,
+            } => {
+                let mut got = vec![0; bytes.len()];
+                let result = self
+                    .memory
+                    .reader()
+                    .read_bytes(self.address(*address), &mut got)
+                    .map(|()| rule.compare(bytes, &got, 4))
+                    .map_err(|error| error.to_string());
+                self.report.outcomes.push(Outcome {
+                    frame: self.frame,
+                    name: name.clone(),
+                    result,
+                });
+            }
+            Event::ExpectImage(expected) => {
+                let result = self.read_image(expected).map(|got| {
+                    expected
+                        .rule
+                        .compare(&expected.bytes, &got, expected.texel as usize)
+                });
+                self.report.outcomes.push(Outcome {
+                    frame: self.frame,
+                    name: expected.name.clone(),
+                    result,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn map(&mut self, range: GuestRange) -> Result<(), PlayError> {
+        let mapping = HostMapping::new(range)?;
+        // SAFETY: the mapping lives until `drop`, which takes the range out of the table first.
+        unsafe { self.memory.map(range, mapping.as_ptr(), true, "scene") }
+            .map_err(|error| self.script(error))?;
+        self.mappings.push(mapping);
+        Ok(())
+    }
+
+    fn send(&self, message: Message) -> Result<(), PlayError> {
+        self.inbox
+            .send(message)
+            .map_err(|closed| PlayError::System(closed.to_string()))
+    }
+
+    fn submit(&mut self, submission: &SceneSubmission) -> Result<(), PlayError> {
+        self.submissions += 1;
+        let queue = match submission.queue {
+            0 => QueueId::GRAPHICS,
+            1 => QueueId::compute(0, submission.index),
+            other => return Err(self.script(format!("queue kind {other} does not exist"))),
+        };
+        let buffers = submission
+            .buffers
+            .iter()
+            .map(|(address, words)| CommandBuffer {
+                address: self.address(*address),
+                words: *words,
+            })
+            .collect();
+        self.send(Message::Submit(Submission {
+            id: SubmissionId(self.submissions),
+            queue,
+            buffers,
+        }))
+    }
+
+    /// Runs Submit until nothing can move: every queue is idle, faulted or waits on memory that does not satisfy
+    /// it, and the GPU has finished.
+    fn settle(&mut self) -> Result<(), PlayError> {
+        let mut moved = Instant::now();
+        let mut last = None;
+        loop {
+            {
+                let mut control = self.runtime.world_mut().resource_mut::<PumpControl>();
+                *control = PumpControl::default();
+            }
+            self.run(Label::Submit)?;
+            let frames = std::mem::take(&mut self.runtime.world_mut().resource_mut::<PumpControl>().frames);
+            for _ in 0..frames {
+                self.run(Label::Frame)?;
+            }
+            let control = self.runtime.world().resource::<PumpControl>().clone();
+            if control.stop {
+                return Err(PlayError::System(self.faults().join("\n")));
+            }
+            if control.again || !self.inbox.is_empty() {
+                moved = Instant::now();
+                continue;
+            }
+            if self.is_quiet() {
+                return Ok(());
+            }
+            let timeline = *self.runtime.world().resource::<GpuTimeline>();
+            let now = (
+                timeline.completed,
+                self.runtime.world().resource::<Counters>().packets,
+            );
+            if last != Some(now) {
+                last = Some(now);
+                moved = Instant::now();
+            } else if moved.elapsed() > self.timeout {
+                return Err(PlayError::Stalled {
+                    event: self.event,
+                    seconds: self.timeout.as_secs(),
+                    state: self.statuses(true).join("; "),
+                });
+            }
+            self.inbox.park(Duration::from_millis(5));
+        }
+    }
+
+    fn is_quiet(&mut self) -> bool {
+        let reader = self.memory.reader();
+        let world = self.runtime.world_mut();
+        let timeline = *world.resource::<GpuTimeline>();
+        let mut queues = world.query::<(&QueueStatus, &PendingLabels)>();
+        timeline.completed >= timeline.submitted
+            && queues.iter(world).all(|(status, labels)| match status {
+                QueueStatus::Idle | QueueStatus::Faulted(_) => true,
+                QueueStatus::WaitingMemory(wait) => {
+                    let own = labels.0.iter().any(|label| label.address == wait.address);
+                    own || !memory_satisfies(&reader, wait)
+                }
+                _ => false,
+            })
+    }
+
+    /// What queues are doing; the idle ones only when asked for.
+    fn statuses(&mut self, all: bool) -> Vec<String> {
+        let world = self.runtime.world_mut();
+        let mut queues = world.query::<(&Queue, &QueueStatus)>();
+        queues
+            .iter(world)
+            .filter(|(_, status)| all || !matches!(status, QueueStatus::Idle | QueueStatus::Faulted(_)))
+            .map(|(queue, status)| match status {
+                QueueStatus::WaitingMemory(wait) => format!(
+                    "{} queue waits at {} for (value & {:#x}) {:?} {:#x}",
+                    queue.0, wait.address, wait.mask, wait.compare, wait.reference
+                ),
+                other => format!("{} queue: {other:?}", queue.0),
+            })
+            .collect()
+    }
+
+    fn faults(&self) -> Vec<String> {
+        self.runtime.world().resource::<Faults>().0.clone()
+    }
+
+    /// Tight rows of an image: of the host image where the GPU has written one, else of memory.
+    fn read_image(&mut self, expected: &ExpectedImage) -> Result<Vec<u8>, String> {
+        if expected.layer != 0 {
+            return Err(format!("layer {} can't be read back yet", expected.layer));
+        }
+        let address = self.address(expected.address);
+        let world = self.runtime.world_mut();
+        let host = world
+            .resource::<ImageStore>()
+            .at(address)
+            .filter(|image| image.gpu_written);
+        let Some(image) = host.map(|image| image.image.clone()) else {
+            return self.read_memory(expected);
+        };
+        let aspect = if image.aspects().contains(vk::ImageAspectFlags::DEPTH) {
+            vk::ImageAspectFlags::DEPTH
+        } else {
+            vk::ImageAspectFlags::COLOR
+        };
+        let mut recording = world.resource_mut::<GpuRecording>();
+        let readback = recording
+            .recorder
+            .readback_image(&image, aspect, 0, 0..1)
+            .map_err(|error| error.to_string())?;
+        let value = self
+            .device
+            .submit(&mut recording.recorder)
+            .map_err(|error| error.to_string())?;
+        self.device
+            .wait(value, Duration::from_secs(10))
+            .map_err(|error| error.to_string())?;
+        let mut timeline = world.resource_mut::<GpuTimeline>();
+        timeline.submitted = value.0;
+        timeline.completed = value.0;
+        Ok(readback.bytes().map_err(|error| error.to_string())?.to_vec())
+    }
+
+    fn read_memory(&self, expected: &ExpectedImage) -> Result<Vec<u8>, String> {
+        let info = self
+            .images
+            .iter()
+            .find(|image| image.address == expected.address)
+            .ok_or_else(|| {
+                format!(
+                    "no image was rendered to at {}, and the scene describes none",
+                    expected.address
+                )
+            })?;
+        let mode = SwizzleMode::from_number(info.mode).map_err(|error| error.to_string())?;
+        let layout = SurfaceLayout::new(mode, expected.texel, expected.width, expected.height, info.xor)
+            .map_err(|error| error.to_string())?;
+        let mut tiled = vec![0; layout.size() as usize];
+        self.memory
+            .reader()
+            .read_bytes(self.address(expected.address), &mut tiled)
+            .map_err(|error| error.to_string())?;
+        let mut rows = vec![0; expected.bytes.len()];
+        if layout.detile(&tiled, &mut rows) {
+            Ok(rows)
+        } else {
+            Err(format!("internal: {layout:?} does not fit"))
+        }
+    }
+
+    fn finish(mut self) -> Result<PlayReport, PlayError> {
+        let waiting = self.statuses(false);
+        self.run(Label::Shutdown)?;
+        let mut report = std::mem::take(&mut self.report);
+        report.waiting = waiting;
+        report.faults = self.faults();
+        report.counters = *self.runtime.world().resource::<Counters>();
+        report.times = self.runtime.times(Label::Submit);
+        report.validation = self.device.validation_messages();
+        Ok(report)
+    }
+}
