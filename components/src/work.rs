@@ -146,6 +146,19 @@ pub struct TargetSet {
     pub extent: [u32; 2],
 }
 
+/// Guest memory that goes into an image before a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Upload {
+    /// The command.
+    pub command: u32,
+    /// The image.
+    pub image: ImageId,
+    /// Its memory.
+    pub range: GuestRange,
+    /// Hash of the memory, by which the image knows what it holds.
+    pub hash: u64,
+}
+
 /// One draw or dispatch that can be recorded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PreparedRow {
@@ -181,8 +194,10 @@ pub struct Prepared {
     pub bindings: Vec<(u32, BoundResource)>,
     /// Target sets in use.
     pub targets: Vec<TargetSet>,
-    /// Guest ranges that the CPU must read before a command: (command, range), textures to be uploaded.
-    pub uploads: Vec<(u32, ImageId, GuestRange)>,
+    /// Textures and first contents of targets that the CPU must read, in the order of the stream.
+    pub uploads: Vec<Upload>,
+    /// Images that draws and dispatches write: (command, image).
+    pub written: Vec<(u32, ImageId)>,
     /// Guest ranges that draws and dispatches write: (command, range).
     pub writes: Vec<(u32, GuestRange)>,
 }

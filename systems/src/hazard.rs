@@ -87,7 +87,7 @@ fn cpu_reads(
         prepared
             .uploads
             .iter()
-            .map(|(command, _, range)| (*command, *range)),
+            .map(|upload| (upload.command, upload.range)),
     );
     for (i, row) in commands.rows.iter().enumerate().skip(commands.committed) {
         let ranges = &accesses.cpu_reads[row.cpu_reads.0 as usize..row.cpu_reads.1 as usize];

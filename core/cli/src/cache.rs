@@ -39,10 +39,7 @@ pub fn relinked(eboot: &Path, runtime: &Path) -> Result<PathBuf, Failure> {
             output: program.clone(),
             runtime_library: None,
         })
-        .map_err(|source| Failure::Relink {
-            input: eboot.to_owned(),
-            source: Box::new(source),
-        })?;
+        .map_err(Failure::relink(eboot))?;
         remove_stale(&content, &place);
     }
     link_runtime(&place, runtime)?;

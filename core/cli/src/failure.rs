@@ -3,6 +3,7 @@
 use std::{error::Error, io, path::Path, path::PathBuf};
 
 use miette::{Diagnostic, MietteHandlerOpts};
+use relic_relink::RelinkError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error, Diagnostic)]
@@ -24,7 +25,7 @@ pub enum Failure {
         /// The input.
         input: PathBuf,
         /// Why.
-        source: Box<relic_relink::RelinkError>,
+        source: Box<RelinkError>,
     },
     /// No runtime library.
     #[error("the runtime library is not where it should be; looked for{}", list(looked))]
@@ -101,6 +102,19 @@ impl Failure {
     pub fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { doing, path, source }
+    }
+
+    /// The relinker's refusal, for `map_err`.
+    pub fn relink(input: &Path) -> impl FnOnce(RelinkError) -> Self {
+        let input = input.to_owned();
+        |error| match error {
+            // The input is not to blame.
+            RelinkError::Io { doing, path, source } => Self::Io { doing, path, source },
+            error => Self::Relink {
+                input,
+                source: Box::new(error),
+            },
+        }
     }
 
     /// An error of another crate, for `map_err`.

@@ -89,10 +89,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     match kind {
         FileKind::Program => {
-            info.program = Some(ProgramInfo::read(&bytes).map_err(|source| Failure::Relink {
-                input: arguments.file.clone(),
-                source: Box::new(source),
-            })?);
+            info.program = Some(ProgramInfo::read(&bytes).map_err(Failure::relink(&arguments.file))?);
         }
         FileKind::Scene => {
             let scene = pm4cap::parse(&bytes).map_err(Failure::work("parsing the scene"))?;

@@ -10,11 +10,11 @@ use crate::{failure::Failure, imports, output};
 /// Compute the NID of a name, or look up the name of a NID
 ///
 /// Text of eleven characters may be either: it is taken as a NID where its name is known, and as a name otherwise.
-/// A symbol of the form NID#library#module is taken as its NID.
+/// A symbol of the form NID#library#module is taken as its NID. A NID that begins with - goes behind a --.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Names or NIDs
-    #[arg(required = true, value_name = "NAME", allow_hyphen_values = true)]
+    #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
 }
 

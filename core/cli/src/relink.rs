@@ -46,10 +46,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         output: output.clone(),
         runtime_library: Some(runtime),
     })
-    .map_err(|source| Failure::Relink {
-        input: arguments.eboot.clone(),
-        source: Box::new(source),
-    })?;
+    .map_err(Failure::relink(&arguments.eboot))?;
     output::print(&summary(&arguments.eboot, &output, &report))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -481,3 +481,104 @@ fn serve_requests(pipe: c_int) {
     }
     leave(128 + libc::SIGTERM);
 }
+
+/// Runs a test of this crate again in a process of its own, for what ends a process.
+#[cfg(test)]
+pub(crate) fn run_child(test: &str, case: &str) -> std::process::Output {
+    std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--test-threads=1"])
+        .env("RELIC_TEST_CHILD", case)
+        .output()
+        .unwrap()
+}
+
+/// Which case this process is the child for.
+#[cfg(test)]
+pub(crate) fn child_case() -> Option<String> {
+    std::env::var("RELIC_TEST_CHILD").ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    extern "sysv64" fn overflow_the_stack(depth: u64) -> u64 {
+        let frame = std::hint::black_box([depth; 512]);
+        overflow_the_stack(depth + 1) + frame[7]
+    }
+
+    fn child(case: &str) {
+        install("guest");
+        name_thread("worker");
+        log::note(format_args!("what happened before"));
+        match case {
+            "segv" => {
+                // SAFETY: not sound: the fault is the test.
+                unsafe { host::<u32>(0x1234).write_volatile(1) };
+            }
+            "overflow" => {
+                overflow_the_stack(0);
+            }
+            "ill" => {
+                // SAFETY: not sound: the fault is the test.
+                unsafe { std::arch::asm!("ud2") };
+            }
+            "call" => {
+                // SAFETY: not sound: the fault is the test.
+                let wild: extern "sysv64" fn() = unsafe { std::mem::transmute(0x4321usize) };
+                std::hint::black_box(wild)();
+            }
+            "abort" => abort(format_args!("abort() was called")),
+            "panic" => {
+                extern "sysv64" fn guest_function() {
+                    panic!("a bug of ours");
+                }
+                guest_function();
+            }
+            "term" => {
+                // SAFETY: a signal to ourselves.
+                unsafe { libc::raise(libc::SIGTERM) };
+                std::thread::sleep(std::time::Duration::from_secs(20));
+            }
+            _ => {}
+        }
+        panic!("{case} did not end the process");
+    }
+
+    #[test]
+    fn endings_are_reported() {
+        if let Some(case) = child_case() {
+            child(&case);
+        }
+        for (case, code, words) in [
+            (
+                "segv",
+                139,
+                &[
+                    "SIGSEGV",
+                    "0x1234",
+                    "thread  worker",
+                    "rip ",
+                    "what happened before",
+                ][..],
+            ),
+            ("overflow", 139, &["SIGSEGV", "thread  worker", "rsp "]),
+            ("ill", 132, &["SIGILL", "at      "]),
+            (
+                "call",
+                139,
+                &["SIGSEGV", "0x4321 (in no loaded module)", "caller  "],
+            ),
+            ("abort", 134, &["abort() was called"]),
+            ("panic", 134, &["a bug of ours", "SIGABRT inside the runtime"]),
+            ("term", 143, &["SIGTERM"]),
+        ] {
+            let output = run_child("report::tests::endings_are_reported", case);
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{case}: {text}");
+            for word in words {
+                assert!(text.contains(word), "{case} does not say {word:?}: {text}");
+            }
+        }
+    }
+}

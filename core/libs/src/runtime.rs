@@ -1,39 +1,37 @@
 //! The door to the GPU runtime. It starts with the first call that needs it, so that a program without graphics
 //! never waits for Vulkan.
-//!
-//! Until `relic_systems::live` is there, a stand-in drains the inbox on a thread and answers flips at once.
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
+    time::Duration,
 };
 
 use relic_components::message::{EventSink, GuestEvent, Message};
 use relic_core::Inbox;
+use relic_systems::{
+    live::{self, LiveOptions},
+    runtime::{RunReport, RuntimeHandle},
+};
 
-use crate::{libSceAgcDriver, libSceVideoOut, log, process};
+use crate::{libSceAgcDriver, libSceVideoOut, log, process, report};
 
 /// How long an orderly end waits for the runtime.
 const FINISH_LIMIT: Duration = Duration::from_secs(10);
 
 struct Runtime {
     inbox: Arc<Inbox<Message>>,
-    handle: Mutex<Option<std::thread::JoinHandle<()>>>,
+    /// Taken by whoever ends the process.
+    handle: Mutex<Option<RuntimeHandle>>,
 }
 
+/// `None` inside where it can't start.
 static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
 
 /// Sends a message to the pump, starting the runtime first where need be. False when there is no runtime (any
 /// more): the reason has been logged.
 pub(crate) fn send(message: Message) -> bool {
-    let runtime = RUNTIME.get_or_init(|| match start(Arc::new(GuestSide)) {
-        Ok(runtime) => Some(runtime),
-        Err(error) => {
-            log::warn(format_args!("the GPU runtime can't start: {error}"));
-            None
-        }
-    });
-    runtime
+    RUNTIME
+        .get_or_init(start)
         .as_ref()
         .is_some_and(|runtime| runtime.inbox.send(message).is_ok())
 }
@@ -46,60 +44,65 @@ pub(crate) fn send_if_running(message: Message) {
     }
 }
 
-/// Lets the runtime finish what was submitted, and waits for it. Does nothing where it never started.
+fn start() -> Option<Runtime> {
+    let options = LiveOptions {
+        memory: Arc::clone(process::memory()),
+        sink: Arc::new(GuestSide),
+    };
+    match live::start(options) {
+        Ok(handle) => Some(Runtime {
+            inbox: Arc::clone(&handle.inbox),
+            handle: Mutex::new(Some(handle)),
+        }),
+        Err(error) => {
+            log::warn(format_args!("the GPU runtime can't start: {error}"));
+            None
+        }
+    }
+}
+
+/// Lets the runtime finish what was submitted, waits for it, and says what went wrong. Does nothing where it never
+/// started or was finished already.
 pub(crate) fn finish() {
     let Some(Some(runtime)) = RUNTIME.get() else {
         return;
     };
-    let _ = runtime.inbox.send(Message::Finish);
     let handle = runtime
         .handle
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .take();
     let Some(handle) = handle else { return };
-    let deadline = Instant::now() + FINISH_LIMIT;
-    while !handle.is_finished() {
-        if Instant::now() > deadline {
-            log::warn(format_args!(
-                "the GPU runtime did not finish within {} s; ending without it",
-                FINISH_LIMIT.as_secs()
-            ));
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(1));
+    let (sender, receiver) = mpsc::channel();
+    let started = std::thread::Builder::new()
+        .name("finish".to_owned())
+        .spawn(move || sender.send(handle.finish()));
+    if let Err(error) = started {
+        log::warn(format_args!("no thread to wait for the GPU runtime: {error}"));
+        return;
     }
-    let _ = handle.join();
+    match receiver.recv_timeout(FINISH_LIMIT) {
+        Ok(report) => tell(&report),
+        Err(_) => log::warn(format_args!(
+            "the GPU runtime did not finish within {} s; ending without it",
+            FINISH_LIMIT.as_secs()
+        )),
+    }
 }
 
-/// Why the runtime can't start.
-#[derive(Debug, thiserror::Error)]
-#[error("no thread for the pump: {0}")]
-struct StartError(#[from] std::io::Error);
-
-fn start(sink: Arc<dyn EventSink>) -> Result<Runtime, StartError> {
-    // Enough for several frames' submissions; a guest that is further ahead waits.
-    let inbox = Inbox::new(1024);
-    let ours = Arc::clone(&inbox);
-    let handle = std::thread::Builder::new()
-        .name("pump".to_owned())
-        .spawn(move || {
-            loop {
-                match ours.take() {
-                    Some(Message::Flip(request)) => sink.deliver(&GuestEvent::FlipDone(request)),
-                    Some(Message::Finish | Message::Stop) => break,
-                    Some(_) => {}
-                    None => {
-                        ours.park(Duration::from_millis(100));
-                    }
-                }
-            }
-            ours.close();
-        })?;
-    Ok(Runtime {
-        inbox,
-        handle: Mutex::new(Some(handle)),
-    })
+fn tell(report: &RunReport) {
+    for waiting in &report.waiting {
+        log::warn(format_args!("at the end, the {waiting}"));
+    }
+    for message in &report.validation {
+        log::warn(format_args!("Vulkan validation: {message}"));
+    }
+    if let Some(failure) = &report.failure {
+        log::warn(format_args!("the GPU runtime stopped: {failure}"));
+    }
+    if !report.times.is_empty() {
+        eprint!("{}", report.times_table());
+    }
 }
 
 /// Where the runtime's events go. Called on the pump's thread: nothing here blocks.
@@ -113,12 +116,7 @@ impl EventSink for GuestSide {
             GuestEvent::QueueFaulted { queue, reason } => {
                 log::warn(format_args!("the {queue} queue stopped: {reason}"));
             }
-            GuestEvent::FrameLimit => crate::report::request_end(crate::report::EndRequest::FrameLimit),
+            GuestEvent::FrameLimit => report::request_end(report::EndRequest::FrameLimit),
         }
     }
-}
-
-#[expect(dead_code, reason = "keeps the interface in view while the stand-in is here")]
-fn memory_for_runtime() -> Arc<relic_core::GuestMemory> {
-    Arc::clone(process::memory())
 }

@@ -361,3 +361,191 @@ pub(crate) unsafe extern "sysv64" fn enter_guest(
         "ret",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::{child_case, run_child};
+    use relic_core::program::NID_LENGTH;
+
+    /// A program's tables, as the relinker lays them out, with what they point at. `repr(C)`: offsets count.
+    #[repr(C)]
+    struct Tables {
+        info: ProgramInfo,
+        records: [ImportRecord; 4],
+        sites: [ImportSite; 4],
+        strings: [u8; 64],
+        slots: [u64; 4],
+    }
+
+    static SLOTS: AtomicPtr<[u64; 4]> = AtomicPtr::new(ptr::null_mut());
+
+    /// The "guest": calls its imports, then leaves.
+    extern "sysv64" fn entry(block: *const i32, at_exit: extern "sysv64" fn()) -> i32 {
+        at_exit();
+        // SAFETY: the block of the tests, and slots that start-up has filled.
+        let (argc, first, missing) = unsafe {
+            let slots = *SLOTS.load(Ordering::Acquire);
+            (*block, slots[0], slots[1])
+        };
+        let call = |address: u64, argument: u64| {
+            // SAFETY: what start-up bound.
+            let function: extern "sysv64" fn(u64) -> u64 = unsafe { std::mem::transmute(address) };
+            function(argument)
+        };
+        assert_eq!((argc, call(first, 20)), (1, 41));
+        if child_case().as_deref() == Some("call") {
+            call(missing, 0);
+        }
+        7
+    }
+
+    extern "sysv64" fn present(argument: u64) -> u64 {
+        2 * argument + 1
+    }
+
+    /// Trap stubs in memory that can be executed: push the index, jump to the trap.
+    fn stubs(count: u64) -> u64 {
+        let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: fresh pages.
+        let page = unsafe { libc::mmap(ptr::null_mut(), 4096, protection, flags, -1, 0) };
+        let start = address_of(page);
+        let target = address_of(crate::trap::relic_trap as *const ()).to_le_bytes();
+        for index in 0..count {
+            let at = start + TRAP_STUB_SIZE * index;
+            // Behind the stubs, as the instruction reaches it from its own end.
+            let displacement = (start + 0x800 - (at + 11)) as u32;
+            let mut stub = vec![0x68];
+            stub.extend((index as u32).to_le_bytes());
+            stub.extend([0xff, 0x25]);
+            stub.extend(displacement.to_le_bytes());
+            // SAFETY: inside the page.
+            unsafe { host::<u8>(at).copy_from(stub.as_ptr(), stub.len()) };
+        }
+        // SAFETY: inside the page.
+        unsafe { host::<u8>(start + 0x800).copy_from(target.as_ptr(), 8) };
+        start
+    }
+
+    fn child(case: &str) -> ! {
+        let mut base = 0;
+        unsafe extern "C" fn first(info: *mut libc::dl_phdr_info, _: usize, base: *mut c_void) -> c_int {
+            // SAFETY: the loader's record, and the test's variable.
+            unsafe { *base.cast::<u64>() = (*info).dlpi_addr };
+            1
+        }
+        // SAFETY: the callback keeps nothing.
+        unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut base).cast()) };
+        let nid = |name: &str| {
+            let mut nid = [0; NID_LENGTH];
+            nid.copy_from_slice(Nid::of(name).as_str().as_bytes());
+            nid
+        };
+        let record = |name: &str, kind: ImportKind, index: u32, text: u32| ImportRecord {
+            nid: nid(name),
+            kind: kind as u8,
+            library: 1,
+            name: text,
+            first_site: index,
+            site_count: 1,
+        };
+        let mut strings = [0; 64];
+        strings[1..13].copy_from_slice(b"libkernel\0no");
+        strings[20..32].copy_from_slice(b"scePresentFn");
+        strings[40..52].copy_from_slice(b"sceMissingFn");
+        let third = if case == "data" {
+            ImportKind::Object
+        } else {
+            ImportKind::Weak
+        };
+        let tables = Box::leak(Box::new(Tables {
+            info: ProgramInfo {
+                magic: PROGRAM_MAGIC,
+                image_base: 0,
+                entry: 0,
+                process_parameters: 0,
+                imports: std::mem::offset_of!(Tables, records) as i64,
+                sites: std::mem::offset_of!(Tables, sites) as i64,
+                strings: std::mem::offset_of!(Tables, strings) as i64,
+                traps: 0,
+                import_count: 4,
+                site_count: 4,
+                protected_slots: 0,
+                protected_size: 0,
+            },
+            records: [
+                record("scePresentFn", ImportKind::Function, 0, 20),
+                record("sceMissingFn", ImportKind::Function, 1, 40),
+                record("sceData", third, 2, 0),
+                record("sceOther", ImportKind::Function, 3, 0),
+            ],
+            sites: [ImportSite {
+                address: 0,
+                addend: 0,
+            }; 4],
+            strings,
+            slots: [address_of(present as *const ()), 0, 0, 0],
+        }));
+        let info = address_of(&raw const tables.info);
+        let from_info = |address: u64| address.wrapping_sub(info).cast_signed();
+        tables.info.image_base = from_info(base);
+        tables.info.entry = from_info(address_of(entry as *const ()));
+        tables.info.traps = from_info(stubs(4));
+        for index in 0..4 {
+            tables.sites[index].address = address_of(&raw const tables.slots[index]).wrapping_sub(base);
+        }
+        if case == "magic" {
+            tables.info.magic[7] = b'9';
+        }
+        SLOTS.store(&raw mut tables.slots, Ordering::Release);
+        let block = Box::leak(Box::new([
+            1,
+            address_of(c"/app0/guest".as_ptr()) as usize,
+            0,
+            0,
+            0,
+            0,
+        ]));
+        // SAFETY: tables and block of the test.
+        unsafe { relic_start(block.as_mut_ptr(), &raw const tables.info) }
+    }
+
+    #[test]
+    fn programs_start_and_missing_imports_are_named() {
+        if let Some(case) = child_case() {
+            child(&case);
+        }
+        let list = "relic: 2 imported functions are not implemented";
+        for (case, code, words) in [
+            (
+                "run",
+                7,
+                &[list, "libkernel                sceMissingFn", "(name unknown)"][..],
+            ),
+            (
+                "call",
+                70,
+                &[
+                    list,
+                    "not implemented: libkernel sceMissingFn (NID ",
+                    "caller  ",
+                    "thread  main",
+                ],
+            ),
+            (
+                "data",
+                2,
+                &[list, "1 data objects", Nid::of("sceData").to_string().leak()],
+            ),
+            ("magic", 2, &["relink the program"]),
+        ] {
+            let output = run_child("start::tests::programs_start_and_missing_imports_are_named", case);
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(code), "{case}: {text}");
+            for word in words {
+                assert!(text.contains(word), "{case} does not say {word:?}: {text}");
+            }
+        }
+    }
+}

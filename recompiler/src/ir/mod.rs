@@ -164,7 +164,11 @@ impl Function {
 
     pub fn constant(&self, value: Value) -> Option<u64> {
         let inst = self.inst(value);
-        (inst.op == Op::Const).then_some(inst.immediate)
+        match inst.op {
+            Op::Const => Some(inst.immediate),
+            Op::Active => Some(1),
+            _ => None,
+        }
     }
 
     /// Appends a value to the arena; the caller places it in a block.

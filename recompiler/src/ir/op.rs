@@ -88,6 +88,8 @@ macro_rules! ops {
 ops! {
     /// The immediate's bits.
     Const "const" Any () Pure;
+    /// True: the lane came here by a branch that only lanes with this bit take. As a number it is not all ones.
+    Active "active" Bool () Pure;
     /// Any bits at all.
     Undef "undef" Any () Pure;
     Phi "phi" Any () "*" Pure;

@@ -114,10 +114,17 @@ impl Emitter<'_> {
         }
     }
 
+    /// The half in the low (index 0) or high bits of a word. The high one is shifted down first: Mesa 22.3 folds the
+    /// second component of UnpackHalf2x16 of a constant to 0.
     pub(super) fn unpack_half(&mut self, word: Word, index: u32) -> Emitted {
         let (pair, float) = (self.vector(Type::F32, 2), self.f32());
+        let mut word = word;
+        if index == 1 {
+            let (ty, sixteen) = (self.u32(), self.constant(Type::U32, 16));
+            word = self.op(S::ShiftRightLogical, ty, &[word, sixteen])?;
+        }
         let both = self.ext(pair, GLOp::UnpackHalf2x16, &[word])?;
-        let operands = vec![rspirv::dr::Operand::IdRef(both), rspirv::dr::Operand::LiteralBit32(index)];
+        let operands = vec![rspirv::dr::Operand::IdRef(both), rspirv::dr::Operand::LiteralBit32(0)];
         self.op_with(S::CompositeExtract, float, operands)
     }
 

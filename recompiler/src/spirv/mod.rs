@@ -417,6 +417,7 @@ impl Emitter<'_> {
         let inst = self.function.inst(value);
         match inst.op {
             Op::Const => Ok(self.constant(inst.ty, inst.immediate)),
+            Op::Active => Ok(self.constant(Type::Bool, 1)),
             Op::Undef => {
                 let ty = self.ty(inst.ty);
                 Ok(self.b.undef(ty, None))

@@ -158,8 +158,10 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
         },
         // The number of a mask that is the same in all lanes, and back.
         Op::BallotLow | Op::BallotHigh if c(0) == Some(0) => 0,
+        // Of the lanes that took a branch, not of all.
+        Op::BallotLow if f.inst(operands[0]).op == Op::Active => return None,
         Op::BallotLow if c(0) == Some(1) => 0xffff_ffff,
-        Op::BallotHigh if c(0) == Some(1) && immediate == 64 => 0xffff_ffff,
+        Op::BallotHigh if immediate == 64 && c(0) == Some(1) && f.inst(operands[0]).op == Op::Const => 0xffff_ffff,
         Op::BallotHigh if immediate == 32 => 0,
         Op::InverseBallot => {
             if let (Some(low), Some(high)) = (c(0), c(1)) {

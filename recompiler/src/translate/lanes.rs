@@ -20,7 +20,7 @@ impl Translator<'_> {
                 self.set_scalars(instruction.dst, &[value])?;
             }
             op::V_READLANE_B32 => {
-                let (value, lane) = (self.raw(instruction.src[0])?, self.raw(instruction.src[1])?);
+                let (value, lane) = (self.all_lanes(instruction.src[0])?, self.raw(instruction.src[1])?);
                 let mask = self.v.word(self.wave - 1);
                 let lane = self.u(Op::And, &[lane, mask]);
                 let value = self.u(Op::ReadLane, &[value, lane]);
@@ -45,7 +45,7 @@ impl Translator<'_> {
                 self.set_vector(instruction.dst, 0, value)?;
             }
             op::V_PERMLANE16_B32 | op::V_PERMLANEX16_B32 => {
-                let value = self.raw(instruction.src[0])?;
+                let value = self.all_lanes(instruction.src[0])?;
                 let (first, second) = (self.raw(instruction.src[1])?, self.raw(instruction.src[2])?);
                 let own = self.lane_id();
                 let [seven, eight, four, sixteen] = [7, 8, 4, 16].map(|bits| self.v.word(bits));

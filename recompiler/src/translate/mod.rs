@@ -116,7 +116,7 @@ impl<'a> Translator<'a> {
         if taken { Ok(()) } else { Err(Reason::Untranslated) }
     }
 
-    /// On an edge that tests EXEC or VCC for zero, the lane knows its own bit.
+    /// On an edge that tests a mask for zero, the lane knows its own bit.
     fn refine(&mut self, id: StructuredId, blocks: &[StructuredBlock]) {
         let [from] = self.v.function.blocks[id.0 as usize].predecessors[..] else { return };
         let StructuredExit::Branch { test: Test::Guest(condition), yes, no } = &blocks[from.0 as usize].exit else {
@@ -126,26 +126,22 @@ impl<'a> Translator<'a> {
             return;
         }
         let taken = *yes == id;
-        let (variable, bit) = match condition {
-            Condition::ExecZero => (Variable::Exec, !taken),
-            Condition::ExecNonZero => (Variable::Exec, taken),
-            Condition::VccZero => (Variable::Mask(106), !taken),
-            Condition::VccNonZero => (Variable::Mask(106), taken),
+        let (mask, bit) = match condition {
+            Condition::ExecZero => (self.v.read(Variable::Exec), !taken),
+            Condition::ExecNonZero => (self.v.read(Variable::Exec), taken),
+            Condition::VccZero => (self.v.read(Variable::Mask(106)), !taken),
+            Condition::VccNonZero => (self.v.read(Variable::Mask(106)), taken),
             Condition::Scc0 | Condition::Scc1 => {
-                // SCC set by the operation that made EXEC: whether any lane is left, and this one branched alone.
-                let (scc, exec) = (self.v.read(Variable::Scc), self.v.read(Variable::Exec));
+                let scc = self.v.read(Variable::Scc);
                 let vote = self.v.function.inst(scc);
-                if vote.op != Op::AnyLane || self.v.resolve(vote.operands[0]) != exec {
+                if vote.op != Op::AnyLane {
                     return;
                 }
-                (Variable::Exec, taken == (*condition == Condition::Scc1))
+                (self.v.resolve(vote.operands[0]), taken == (*condition == Condition::Scc1))
             }
         };
-        let value = self.v.truth(bit);
-        if variable == Variable::Exec {
-            self.v.write(variable, value);
-        } else if bit {
-            self.v.write_mask(106, value);
+        if self.v.function.constant(mask).is_none() {
+            self.v.refine(from, mask, bit);
         }
     }
 
@@ -183,14 +179,21 @@ impl<'a> Translator<'a> {
     /// only skip work that is masked off for them.
     fn condition(&mut self, condition: Condition) -> Value {
         let (value, negate) = match condition {
-            Condition::Scc0 => (self.v.read(Variable::Scc), true),
-            Condition::Scc1 => (self.v.read(Variable::Scc), false),
+            Condition::Scc0 => (self.own_vote(), true),
+            Condition::Scc1 => (self.own_vote(), false),
             Condition::VccZero => (self.v.read(Variable::Mask(106)), true),
             Condition::VccNonZero => (self.v.read(Variable::Mask(106)), false),
             Condition::ExecZero => (self.v.read(Variable::Exec), true),
             Condition::ExecNonZero => (self.v.read(Variable::Exec), false),
         };
         if negate { self.v.emit(Op::LNot, Type::Bool, &[value], 0) } else { value }
+    }
+
+    /// SCC for a branch: where it is a vote, this lane's own bit.
+    fn own_vote(&mut self) -> Value {
+        let scc = self.v.read(Variable::Scc);
+        let inst = self.v.function.inst(scc);
+        if inst.op == Op::AnyLane { self.v.resolve(inst.operands[0]) } else { scc }
     }
 
     fn u(&mut self, op: Op, operands: &[Value]) -> Value {

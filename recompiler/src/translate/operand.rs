@@ -30,7 +30,10 @@ impl Translator<'_> {
                 self.v.emit(op, Type::U32, &[exec], u64::from(self.wave))
             }
             Operand::Scalar(register) => self.v.read(Variable::Scalar(register)),
-            Operand::Vector(register) => self.v.read(Variable::Vector(register)),
+            Operand::Vector(register) => {
+                let value = self.v.read(Variable::Vector(register));
+                self.seen_by_active(value)
+            }
             Operand::Integer(value) => self.v.word(i32::from(value).cast_unsigned()),
             Operand::Float(code) => self.v.word(inline_f32(code)),
             Operand::Literal(word) => self.v.word(word),
@@ -50,6 +53,45 @@ impl Translator<'_> {
                 return Err(Reason::Internal(format!("operand {operand:?} has no value")));
             }
         })
+    }
+
+    /// What lanes that are on find in a register: of a masked write under this EXEC, the value written. Only for
+    /// uses that lanes that are off take no part in.
+    fn seen_by_active(&mut self, mut value: Value) -> Value {
+        let exec = self.v.read(Variable::Exec);
+        for _ in 0..64 {
+            let inst = self.v.function.inst(value);
+            if inst.op != Op::Select || !self.implies(exec, inst.operands[0]) {
+                break;
+            }
+            value = self.v.resolve(inst.operands[1]);
+        }
+        value
+    }
+
+    /// Whether `mask` is only set in lanes where `wider` is, as far as a look at its conjunctions tells.
+    fn implies(&self, mask: Value, wider: Value) -> bool {
+        let mut work = vec![mask];
+        let mut looked = 0;
+        while let Some(value) = work.pop() {
+            if value == wider {
+                return true;
+            }
+            looked += 1;
+            let inst = self.v.function.inst(value);
+            if inst.op == Op::LAnd && looked < 8 {
+                work.extend(inst.operands.iter().map(|operand| self.v.resolve(*operand)));
+            }
+        }
+        false
+    }
+
+    /// A register's value in every lane, on or off.
+    pub(super) fn all_lanes(&mut self, operand: Operand) -> Result<Value, Reason> {
+        match operand {
+            Operand::Vector(register) => Ok(self.v.read(Variable::Vector(register))),
+            _ => self.raw(operand),
+        }
     }
 
     pub(super) fn truth_word(&mut self, truth: Value) -> Value {
@@ -144,7 +186,9 @@ impl Translator<'_> {
     /// A vector instruction's source as it stands after SDWA and DPP, before its type's modifiers.
     pub(super) fn source_word(&mut self, index: usize) -> Result<Value, Reason> {
         let instruction = self.instruction;
-        let value = self.raw(instruction.src[index])?;
+        let crosses = index == 0 && matches!(instruction.form, Form::Dpp16(_) | Form::Dpp8 { .. });
+        let value =
+            if crosses { self.all_lanes(instruction.src[0])? } else { self.raw(instruction.src[index])? };
         match instruction.form {
             Form::Sdwa(sdwa) if index < 2 => {
                 let (offset, count) = match sdwa.src_sel[index] {
@@ -324,7 +368,14 @@ impl Translator<'_> {
         if let Some(writes) = self.cross_lane_writes()? {
             active = self.b(Op::LAnd, &[active, writes]);
         }
-        let old = self.v.read(Variable::Vector(register));
+        let mut old = self.v.read(Variable::Vector(register));
+        // A masked write that this one covers is gone.
+        while let inst = self.v.function.inst(old)
+            && inst.op == Op::Select
+            && self.implies(inst.operands[0], active)
+        {
+            old = self.v.resolve(inst.operands[2]);
+        }
         let value = self.select(active, value, old);
         self.v.write(Variable::Vector(register), value);
         Ok(())

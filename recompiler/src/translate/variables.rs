@@ -11,7 +11,7 @@ use crate::ir::{Effect, Function, Inst, IrBlock, Op, Operands, Terminator, Type,
 use hashbrown::HashMap;
 
 /// A guest register, or state of the translation.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Variable {
     /// Scalar register's word, by operand number.
     Scalar(u8),
@@ -126,6 +126,42 @@ impl Variables {
 
     pub fn truth(&mut self, bit: bool) -> Value {
         self.constant(Type::Bool, u64::from(bit))
+    }
+
+    /// True in lanes that a branch on their own bit led here.
+    fn active(&mut self) -> Value {
+        if let Some(&value) = self.constants.get(&(Type::Void, u64::MAX)) {
+            return value;
+        }
+        let value =
+            self.function.add(Inst { op: Op::Active, ty: Type::Bool, operands: Operands::new(), immediate: 0 });
+        self.entry_insts.push(value);
+        self.constants.insert((Type::Void, u64::MAX), value);
+        value
+    }
+
+    /// Notes at the start of a block that `bit` is what `mask` is in lanes that come here from `from`: masks of that
+    /// value are then known. Their words, which speak for all lanes, stay.
+    pub fn refine(&mut self, from: StructuredId, mask: Value, bit: bool) {
+        let known = if bit { self.active() } else { self.truth(false) };
+        let mut variables: Vec<Variable> = self.definitions[from.0 as usize]
+            .iter()
+            .filter(|(variable, definition)| {
+                matches!(variable, Variable::Mask(_) | Variable::Exec)
+                    && matches!(definition, Definition::Value(value) if self.resolve(*value) == mask)
+            })
+            .map(|(variable, _)| *variable)
+            .collect();
+        variables.sort_unstable();
+        for variable in variables {
+            if let Variable::Mask(register) = variable {
+                // The words must be found before the mask changes under their note.
+                for word in [register, register | 1] {
+                    self.read(Variable::Scalar(word));
+                }
+            }
+            self.write(variable, known);
+        }
     }
 
     pub fn undefined(&mut self, ty: Type) -> Value {

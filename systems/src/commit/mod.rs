@@ -84,6 +84,7 @@ pub(crate) fn commit_rows(
                 completions: &mut completions,
                 counters: &mut counters,
                 upload: 0,
+                written: 0,
                 command: 0,
             };
             if let Err((index, fault)) = record_rows(first..cut, &commands, &table, columns, &mut recorder) {

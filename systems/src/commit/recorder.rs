@@ -7,7 +7,7 @@ use relic_components::{
     video::FlipRequest,
     work::{
         BoundResource, Captures, Completion, Completions, Evaluations, Prepared, PreparedRow, Preparedness,
-        TargetSet,
+        TargetSet, Upload,
     },
 };
 use relic_core::{GuestAddress, GuestRange, MemoryReader};
@@ -51,6 +51,8 @@ pub(super) struct StreamRecorder<'a> {
     pub counters: &'a mut Counters,
     /// Next of the prepared uploads.
     pub upload: usize,
+    /// Next of the images written.
+    pub written: usize,
     /// Row being recorded.
     pub command: u32,
 }
@@ -156,6 +158,7 @@ impl Recorder for StreamRecorder<'_> {
             return Err(refuse("internal: a draw with a compute pipeline".to_owned()));
         };
         self.record_uploads()?;
+        self.mark_written();
         let walks = self.captures.draws[index as usize];
         self.move_images(&row);
         self.begin_rendering(&self.prepared.targets[row.targets as usize].clone());
@@ -213,6 +216,7 @@ impl Recorder for StreamRecorder<'_> {
             return Err(refuse("internal: a dispatch with a graphics pipeline".to_owned()));
         };
         self.record_uploads()?;
+        self.mark_written();
         let walks = [self.captures.dispatches[index as usize], NO_WALK];
         self.move_images(&row);
         self.recording.recorder.bind_compute(object);
@@ -275,11 +279,21 @@ impl<'a> StreamRecorder<'a> {
 
     /// Uploads the textures and first contents of targets that this row needs.
     fn record_uploads(&mut self) -> Result<(), PacketRefusal> {
-        while let Some(&(command, id, range)) = self.prepared.uploads.get(self.upload) {
+        while let Some(&Upload {
+            command,
+            image: id,
+            range,
+            hash,
+        }) = self.prepared.uploads.get(self.upload)
+        {
             if command > self.command {
                 break;
             }
             self.upload += 1;
+            // Several rows of a batch may ask for the same.
+            if self.images.holds(id, hash) {
+                continue;
+            }
             let image = self.images.image(id);
             let mut tiled = vec![0; range.size() as usize];
             self.memory.read_bytes(range.start(), &mut tiled)?;
@@ -300,9 +314,21 @@ impl<'a> StreamRecorder<'a> {
             recording
                 .recorder
                 .upload_image(&mut recording.stream, &image.image, &[region], until);
+            self.images.uploaded(id, hash);
             self.counters.uploaded += range.size();
         }
         Ok(())
+    }
+
+    /// Notes the images that this row writes: they are newer than memory from here on.
+    fn mark_written(&mut self) {
+        while let Some(&(command, id)) = self.prepared.written.get(self.written) {
+            if command > self.command {
+                break;
+            }
+            self.written += 1;
+            self.images.mark_written(id);
+        }
     }
 
     /// Brings the row's images into the uses that it has for them.

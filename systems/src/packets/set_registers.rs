@@ -26,8 +26,13 @@ impl Packet for SetContextRegisters {
 
 impl Packet for SetShaderRegisters {
     const NAME: &'static str = "SET_SH_REG";
-    /// The INDEX form's index field (bits 31:28) selects how a kernel driver merges the value: the value is whole.
-    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x76), HeaderMatch::Opcode(0x9A)];
+    /// SET_SH_REG_INDEX is 0x9B in Mesa and in the streams of its driver; lists that give 0x9A exist, so both are
+    /// taken. Its index field (bits 31:28) selects how a kernel driver merges the value: the value is whole.
+    const HEADERS: &'static [HeaderMatch] = &[
+        HeaderMatch::Opcode(0x76),
+        HeaderMatch::Opcode(0x9A),
+        HeaderMatch::Opcode(0x9B),
+    ];
 
     fn decode(payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
         let ([first], values) = at_least(payload)?;

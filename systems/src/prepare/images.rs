@@ -50,7 +50,8 @@ pub struct GuestImage {
     pub gpu_written: bool,
     /// Hash of the memory last uploaded.
     content: Option<u64>,
-    checked: u64,
+    /// Batch in which memory was hashed last, and the hash.
+    checked: (u64, u64),
     /// Batch of the last use.
     pub last_use: u64,
 }
@@ -255,29 +256,37 @@ impl ImageStore {
         Ok(id)
     }
 
-    /// Whether an image's texels must be uploaded before its next use: memory differs from what was uploaded.
-    pub fn needs_upload(&mut self, id: ImageId, memory: &MemoryReader, epoch: u64) -> Result<bool, String> {
+    /// Hash of the memory to upload before an image's next use, `None` when the image holds it already (or what the
+    /// GPU has made of it since).
+    ///
+    /// # Errors
+    /// When its memory is not mapped.
+    pub fn upload_due(
+        &mut self,
+        id: ImageId,
+        memory: &MemoryReader,
+        epoch: u64,
+    ) -> Result<Option<u64>, String> {
         let image = &mut self.images[id.0 as usize];
         if image.gpu_written && image.content.is_some() {
-            return Ok(false);
+            return Ok(None);
         }
-        if image.checked == epoch {
-            return Ok(false);
+        if image.checked.0 != epoch {
+            image.checked = (epoch, hash_memory(memory, image.range)?);
         }
-        image.checked = epoch;
-        let hash = hash_memory(memory, image.range)?;
-        if image.content == Some(hash) {
-            return Ok(false);
-        }
-        image.content = Some(hash);
-        Ok(true)
+        let hash = image.checked.1;
+        Ok((image.content != Some(hash)).then_some(hash))
     }
 
-    /// Forgets what was uploaded, so that the next use uploads again: its upload could not be recorded.
-    pub fn forget_content(&mut self, id: ImageId) {
-        let image = &mut self.images[id.0 as usize];
-        image.content = None;
-        image.checked = 0;
+    /// Notes that the upload of memory with this hash was recorded.
+    pub fn uploaded(&mut self, id: ImageId, hash: u64) {
+        self.images[id.0 as usize].content = Some(hash);
+    }
+
+    /// Whether an image holds memory with this hash already.
+    #[must_use]
+    pub fn holds(&self, id: ImageId, hash: u64) -> bool {
+        self.images[id.0 as usize].content == Some(hash)
     }
 
     fn surface(
@@ -348,7 +357,7 @@ impl ImageStore {
             layout,
             gpu_written: false,
             content: None,
-            checked: 0,
+            checked: (0, 0),
             last_use: epoch,
         });
         self.by_key.insert(key, id);

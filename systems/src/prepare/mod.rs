@@ -15,7 +15,10 @@ use relic_components::{
     Commands, Dispatches, Draws, QueueStatus,
     batch::Snapshots,
     pipeline::PipelineId,
-    work::{BoundResource, Captures, Evaluations, Prepared, PreparedRow, Preparedness, TargetSet, ViewId},
+    work::{
+        BoundResource, Captures, Evaluations, ImageId, Prepared, PreparedRow, Preparedness, TargetSet,
+        Upload, ViewId,
+    },
 };
 use relic_core::{
     GuestAddress, GuestRange,
@@ -74,6 +77,7 @@ pub(crate) fn prepare_rows(
         prepared.targets.clear();
         prepared.uploads.clear();
         prepared.writes.clear();
+        prepared.written.clear();
         if !crate::has_work(status, &commands) {
             continue;
         }
@@ -330,22 +334,33 @@ impl Preparer<'_> {
     /// Makes sure that a target holds what memory held when it was first rendered to, and notes the write.
     fn touch_target(&mut self, view: ViewId) -> StageOutcome<()> {
         let id = self.images.view(view).0;
-        self.upload_if_changed(id)?;
-        self.images.mark_written(id);
-        self.prepared
-            .writes
-            .push((self.command, self.images.image(id).range));
+        self.upload_if_due(id)?;
+        self.write_image(id);
         Ok(())
     }
 
-    fn upload_if_changed(&mut self, id: relic_components::work::ImageId) -> StageOutcome<()> {
-        if self
+    fn write_image(&mut self, id: ImageId) {
+        self.prepared.written.push((self.command, id));
+        self.prepared
+            .writes
+            .push((self.command, self.images.image(id).range));
+    }
+
+    fn upload_if_due(&mut self, id: ImageId) -> StageOutcome<()> {
+        let due = self
             .images
-            .needs_upload(id, self.memory, self.epoch)
-            .map_err(Preparedness::Refused)?
-        {
+            .upload_due(id, self.memory, self.epoch)
+            .map_err(Preparedness::Refused)?;
+        // Once the GPU has written the image in this batch, its memory counts no more.
+        let written = self.prepared.written.iter().any(|(_, written)| *written == id);
+        if let Some(hash) = due.filter(|_| !written) {
             let range = self.images.image(id).range;
-            self.prepared.uploads.push((self.command, id, range));
+            self.prepared.uploads.push(Upload {
+                command: self.command,
+                image: id,
+                range,
+                hash,
+            });
         }
         Ok(())
     }
@@ -400,12 +415,9 @@ impl Preparer<'_> {
                         None if storage => BoundResource::NullStorage,
                         None => BoundResource::NullSampled,
                         Some((id, view)) => {
-                            self.upload_if_changed(id)?;
+                            self.upload_if_due(id)?;
                             if source.access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) {
-                                self.images.mark_written(id);
-                                self.prepared
-                                    .writes
-                                    .push((self.command, self.images.image(id).range));
+                                self.write_image(id);
                             }
                             if storage {
                                 BoundResource::Storage(view)
