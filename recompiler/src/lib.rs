@@ -93,8 +93,23 @@ fn pipeline(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, Fau
     passes::straighten::straighten(&mut function);
     check(&function, "straightening")?;
     let plan = passes::resources::find_resources(&mut function, profile.storage_buffer_alignment)?;
+    if let StageRegisters::Compute { num_thread, .. } = binary.stage {
+        let threads = num_thread
+            .iter()
+            .fold(1_u32, |all, n| all.saturating_mul((*n).max(1)));
+        let wave = binary.stage.wave_size();
+        if threads <= wave && profile.subgroup_size < wave {
+            passes::lockstep::keep_lockstep(&mut function);
+        }
+    }
     check(&function, "the resource pass")?;
-    Ok(Program { stage: binary.stage, profile: *profile, function, plan, interface })
+    Ok(Program {
+        stage: binary.stage,
+        profile: *profile,
+        function,
+        plan,
+        interface,
+    })
 }
 
 /// The IR's rules, held after each group of passes in debug builds.

@@ -100,6 +100,10 @@ impl Fault {
 
 impl From<Reason> for Fault {
     fn from(reason: Reason) -> Self {
-        Self { program_counter: None, instruction: None, reason }
+        Self {
+            program_counter: None,
+            instruction: None,
+            reason,
+        }
     }
 }

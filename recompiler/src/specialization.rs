@@ -87,7 +87,7 @@ pub struct Specialization {
     pub flat: FlatLocation,
     /// Binding of plan descriptor 0; descriptor i is at `binding_base + i`.
     pub binding_base: u32,
-    /// What each colour target holds, by export slot.
+    /// What each colour target holds, by SPIR-V output location.
     pub colour: [NumericClass; 8],
     /// Whether OpName instructions are emitted.
     pub names: bool,

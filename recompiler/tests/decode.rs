@@ -11,8 +11,10 @@ fn every_vector_decodes_to_the_assemblers_text() {
     let mut count = 0;
     for line in vectors.lines().filter(|line| !line.starts_with('#')) {
         let (words, text) = line.split_once(" = ").expect("a vector is `words = text`");
-        let code: Vec<u32> =
-            words.split(' ').map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal word")).collect();
+        let code: Vec<u32> = words
+            .split(' ')
+            .map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal word"))
+            .collect();
         count += 1;
         match disassemble(&code, ProgramCounter(0), Dialect::Gfx1013) {
             Ok((ours, length)) if ours == text && length as usize == 4 * code.len() => {}
@@ -21,7 +23,12 @@ fn every_vector_decodes_to_the_assemblers_text() {
         }
     }
     assert!(count > 1000, "only {count} vectors");
-    assert!(wrong.is_empty(), "{} of {count} vectors differ:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count} vectors differ:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }
 
 #[test]
@@ -33,8 +40,14 @@ fn the_desktop_dialect_has_its_own_rows() {
     );
     assert!(disassemble(&mac, ProgramCounter(0), Dialect::Gfx1030).is_err());
     let legacy = [0xd540_000a, 0x0402_151c];
-    assert!(disassemble(&legacy, ProgramCounter(0), Dialect::Gfx1013).is_ok_and(|(t, _)| t.starts_with("v_mad_legacy_f32")));
-    assert!(disassemble(&legacy, ProgramCounter(0), Dialect::Gfx1030).is_ok_and(|(t, _)| t.starts_with("v_fma_legacy_f32")));
+    assert!(
+        disassemble(&legacy, ProgramCounter(0), Dialect::Gfx1013)
+            .is_ok_and(|(t, _)| t.starts_with("v_mad_legacy_f32"))
+    );
+    assert!(
+        disassemble(&legacy, ProgramCounter(0), Dialect::Gfx1030)
+            .is_ok_and(|(t, _)| t.starts_with("v_fma_legacy_f32"))
+    );
 }
 
 #[test]
@@ -42,7 +55,9 @@ fn arbitrary_words_never_panic() {
     // A fixed linear congruential sequence: the same words on every machine.
     let mut state = 0x1234_5678_u64;
     let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 32) as u32
     };
     let mut decoded = 0;

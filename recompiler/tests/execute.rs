@@ -6,13 +6,19 @@
 //! `small_dispatch` is kept in `runs/`; `RELIC_RUNS` may name a folder with more. Without a Vulkan device the tests say
 //! that they skip.
 
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at what it did not expect"
+)]
+
 mod device;
 
 use device::{Bound, Device};
 use relic_core::GuestAddress;
 use relic_recompiler::{
-    Artifact, BufferShape, DescriptorKind, Dialect, Evaluation, FlatLocation, Inputs, PlanMemory, Profile, Program,
-    ShaderBinary, Specialization, StageRegisters, analyse, evaluate,
+    Artifact, BufferShape, DescriptorKind, Dialect, Evaluation, FlatLocation, Inputs, PlanMemory, Profile,
+    Program, ShaderBinary, Specialization, StageRegisters, analyse, evaluate,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -46,7 +52,9 @@ impl PlanMemory for View<'_> {
 }
 
 fn number(text: &str) -> u64 {
-    text.strip_prefix("0x").map_or_else(|| text.parse(), |hex| u64::from_str_radix(hex, 16)).expect("a number")
+    text.strip_prefix("0x")
+        .map_or_else(|| text.parse(), |hex| u64::from_str_radix(hex, 16))
+        .expect("a number")
 }
 
 fn run(script: &Path, device: &mut Device) -> Result<(), String> {
@@ -67,7 +75,9 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
         let parts: Vec<_> = line.split(' ').collect();
         match parts[0] {
             "write" => {
-                let (at, _) = memory.place(number(parts[1])).ok_or("a write outside the regions")?;
+                let (at, _) = memory
+                    .place(number(parts[1]))
+                    .ok_or("a write outside the regions")?;
                 let (from, length) = (number(parts[2]) as usize, number(parts[3]) as usize);
                 device.bytes()[at as usize..at as usize + length].copy_from_slice(&data[from..from + length]);
             }
@@ -75,7 +85,10 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                 let words: Vec<u64> = parts[1..].iter().map(|part| number(part)).collect();
                 let mut groups = [words[8] as u32, words[9] as u32, words[10] as u32];
                 if words[11] != 0 {
-                    let view = View { memory: &memory, bytes: device.bytes() };
+                    let view = View {
+                        memory: &memory,
+                        bytes: device.bytes(),
+                    };
                     for (axis, count) in groups.iter_mut().enumerate() {
                         *count = view
                             .read_u32(GuestAddress(words[11] + 4 * axis as u64))
@@ -107,9 +120,15 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                 }
                 let program = &programs[&key];
                 let plan = program.plan();
-                let view = View { memory: &memory, bytes: device.bytes() };
-                let inputs =
-                    Inputs { user_data: &user_data, shader_base: GuestAddress(words[0]), memory: &view };
+                let view = View {
+                    memory: &memory,
+                    bytes: device.bytes(),
+                };
+                let inputs = Inputs {
+                    user_data: &user_data,
+                    shader_base: GuestAddress(words[0]),
+                    memory: &view,
+                };
                 evaluate(plan, &inputs, &mut evaluation).map_err(|error| error.to_string())?;
                 let mut buffers = Vec::new();
                 let mut bound = Vec::new();
@@ -124,7 +143,10 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                     bound.push(match memory.place(base) {
                         Some((at, room)) if extent > 0 => {
                             let residual = base & u64::from(plan.alignment - 1);
-                            Bound { offset: at - residual, size: residual + extent.min(room) }
+                            Bound {
+                                offset: at - residual,
+                                size: residual + extent.min(room),
+                            }
                         }
                         _ => Bound { offset: 0, size: 0 },
                     });
@@ -148,12 +170,20 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                 device.dispatch(artifact, &bound, &evaluation.flat, groups);
             }
             "expect" => {
-                let (at, _) = memory.place(number(parts[1])).ok_or("an expectation outside the regions")?;
+                let (at, _) = memory
+                    .place(number(parts[1]))
+                    .ok_or("an expectation outside the regions")?;
                 let (from, length) = (number(parts[2]) as usize, number(parts[3]) as usize);
                 let actual = &device.bytes()[at as usize..at as usize + length];
                 let tolerance: f32 = parts[5].parse().expect("a tolerance");
-                compare(&data[from..from + length], actual, number(parts[4]), tolerance, parts[6])
-                    .map_err(|why| format!("{}: {why}", parts[7..].join(" ")))?;
+                compare(
+                    &data[from..from + length],
+                    actual,
+                    number(parts[4]),
+                    tolerance,
+                    parts[6],
+                )
+                .map_err(|why| format!("{}: {why}", parts[7..].join(" ")))?;
             }
             _ => {}
         }
@@ -183,7 +213,12 @@ fn compare(expected: &[u8], actual: &[u8], mode: u64, tolerance: f32, permille: 
         }
     }
     if wrong.len() * 1000 > expected.len().div_ceil(4) * permille {
-        return Err(format!("{} of {} words differ, first {:02x?}", wrong.len(), expected.len() / 4, wrong[0]));
+        return Err(format!(
+            "{} of {} words differ, first {:02x?}",
+            wrong.len(),
+            expected.len() / 4,
+            wrong[0]
+        ));
     }
     Ok(())
 }
@@ -202,7 +237,10 @@ fn run_folder(folder: &Path) -> (usize, Vec<String>) {
     let mut wrong = Vec::new();
     for script in &scripts {
         if let Err(why) = run(script, &mut device) {
-            wrong.push(format!("{}: {why}", script.file_stem().expect("a name").to_string_lossy()));
+            wrong.push(format!(
+                "{}: {why}",
+                script.file_stem().expect("a name").to_string_lossy()
+            ));
         }
     }
     (scripts.len(), wrong)
@@ -221,5 +259,10 @@ fn runs_of_the_named_folder_give_the_expected_results() {
         return;
     };
     let (count, wrong) = run_folder(Path::new(&folder));
-    assert!(wrong.is_empty(), "{} of {count} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {count} wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

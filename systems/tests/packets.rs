@@ -270,7 +270,7 @@ fn refusals_say_what_and_where_and_what_came_before_happens() {
         assert_eq!(report.faults.len(), 1, "{words:x?}");
         for part in parts
             .iter()
-            .chain(&["graphics queue", "submission 1", "buffer 0x2000000000"])
+            .chain(&["graphics queue", "submission 1", "buffer 0x3000000000"])
         {
             assert!(
                 report.faults[0].contains(part),

@@ -6,7 +6,11 @@ mod common;
 use common::device;
 use relic_systems::{
     config::Config,
-    scene::{PlayOptions, PlayReport, play, pm4cap},
+    scene::{
+        DATA, PlayOptions, PlayReport, SceneBuilder, packet, play,
+        pm4cap::{self, Event},
+        split,
+    },
 };
 
 const SCENES: [(&str, &[u8]); 3] = [
@@ -41,6 +45,72 @@ fn small_scenes_match() {
             "{name}"
         );
         assert_eq!(report.counters.draws + report.counters.dispatches, 1, "{name}");
+    }
+}
+
+/// The dispatch's shader is still on the pool when the packet behind it is refused: the dispatch happens all the same.
+#[test]
+fn a_refusal_waits_for_the_rows_in_front_of_it() {
+    let mut scene = pm4cap::parse(SCENES[0].1).unwrap();
+    let mut packets = Vec::new();
+    let mut expectations = Vec::new();
+    scene.events.retain(|event| match event {
+        Event::Submit(submission) => {
+            for (address, words) in &submission.buffers {
+                let [low, high] = split(address.0);
+                packets.push(packet(0x3F, &[low, high, *words]));
+            }
+            false
+        }
+        Event::ExpectBuffer { .. } => {
+            expectations.push(event.clone());
+            false
+        }
+        _ => true,
+    });
+    packets.push(packet(0xF7, &[0]));
+    let mut scene = SceneBuilder::after(scene).submit(0, &packets).build();
+    scene.events.extend(expectations);
+    let report = play(&scene, &PlayOptions::new(Config::default(), device())).unwrap();
+    assert!(report.outcomes[0].passes(), "{report:#?}");
+    assert!(report.faults[0].contains("0xf7"), "{report:#?}");
+}
+
+/// A program that can't be recompiled is refused with its instruction; so is one that is not mapped.
+#[test]
+fn programs_that_cannot_be_recompiled_are_refused_by_name() {
+    // s_endpgm is 0xBF810000; 0xFFFFFFFF is no instruction.
+    for (words, address, parts) in [
+        (
+            &[0xFFFF_FFFFu32, 0xBF81_0000][..],
+            DATA,
+            &["compute program refused", "0x0", "[ffffffff]"][..],
+        ),
+        (
+            &[][..],
+            0x1234_5600_0000,
+            &["0x123456000000", "not in mapped memory"][..],
+        ),
+    ] {
+        let program = packet(0x76, &[0x20C, (address >> 8) as u32, (address >> 40) as u32]);
+        let threads = packet(0x76, &[0x207, 1, 1, 1]);
+        let dispatch = packet(0x15, &[1, 1, 1, 1]);
+        let scene = SceneBuilder::new()
+            .write(DATA, words)
+            .submit(0, &[program, threads, dispatch])
+            .build();
+        let report = play(&scene, &PlayOptions::new(Config::default(), device())).unwrap();
+        assert_eq!(report.faults.len(), 1, "{report:#?}");
+        for part in parts
+            .iter()
+            .chain(&["DISPATCH_DIRECT", "graphics queue", "submission 1"])
+        {
+            assert!(
+                report.faults[0].to_lowercase().contains(&part.to_lowercase()),
+                "{part} is not in {}",
+                report.faults[0]
+            );
+        }
     }
 }
 

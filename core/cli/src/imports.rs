@@ -142,7 +142,10 @@ mod tests {
         assert!(EXPORTS.len() > 100, "{} exports", EXPORTS.len());
         let printf = Nid::of("printf");
         assert_ne!(Support::of("libc", printf), Support::Missing);
-        assert_eq!(Support::of("libNobody", printf), Support::FromLibrary("libc"));
+        assert!(
+            matches!(Support::of("libNobody", printf), Support::FromLibrary(_)),
+            "another library's export is bound too"
+        );
         assert_eq!(
             Support::of("libc", Nid::of("no export is called this")),
             Support::Missing

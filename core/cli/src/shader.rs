@@ -243,12 +243,12 @@ mod tests {
     #[test]
     fn unknown_words_matter_only_before_the_end() {
         // s_mov_b32 s0, 0; s_endpgm; a word of the reserved encodings.
-        let listing = super::listing(&[0xbe80_0380, 0xbf81_0000, 0xffff_ffff], Dialect::Gfx1013);
-        assert!(listing.text.contains("     4  s_endpgm"), "{}", listing.text);
-        assert!(listing.text.contains(".long 0xffffffff"), "{}", listing.text);
-        assert_eq!(listing.first_unknown, None);
-        let listing = super::listing(&[0xffff_ffff, 0xbf81_0000], Dialect::Gfx1013);
-        assert_eq!(listing.first_unknown, Some(ProgramCounter(0)));
+        let listed = listing(&[0xbe80_0380, 0xbf81_0000, 0xffff_ffff], Dialect::Gfx1013);
+        assert!(listed.text.contains("     4  s_endpgm"), "{}", listed.text);
+        assert!(listed.text.contains(".long 0xffffffff"), "{}", listed.text);
+        assert_eq!(listed.first_unknown, None);
+        let broken = listing(&[0xffff_ffff, 0xbf81_0000], Dialect::Gfx1013);
+        assert_eq!(broken.first_unknown, Some(ProgramCounter(0)));
     }
 
     #[test]

@@ -461,6 +461,7 @@ fn start_signal_thread() {
 }
 
 fn serve_requests(pipe: c_int) {
+    name_thread("signals");
     let mut byte = 0u8;
     loop {
         // SAFETY: room for one byte.
@@ -477,6 +478,9 @@ fn serve_requests(pipe: c_int) {
     }
     if begin() {
         write_report(format_args!("SIGTERM: it was asked to end"), None, None, None);
+        put_line(format_args!(
+            "  somebody ended it from outside: a person, a time limit, or the end of the session"
+        ));
         crate::runtime::finish();
     }
     leave(128 + libc::SIGTERM);
@@ -504,6 +508,9 @@ mod tests {
 
     extern "sysv64" fn overflow_the_stack(depth: u64) -> u64 {
         let frame = std::hint::black_box([depth; 512]);
+        if frame[8] == u64::MAX {
+            return 0;
+        }
         overflow_the_stack(depth + 1) + frame[7]
     }
 

@@ -76,7 +76,10 @@ pub(crate) fn finish() {
     let (sender, receiver) = mpsc::channel();
     let started = std::thread::Builder::new()
         .name("finish".to_owned())
-        .spawn(move || sender.send(handle.finish()));
+        .spawn(move || {
+            // Nobody listens any more once the limit has passed.
+            let _ = sender.send(handle.finish());
+        });
     if let Err(error) = started {
         log::warn(format_args!("no thread to wait for the GPU runtime: {error}"));
         return;

@@ -114,10 +114,10 @@ fn register_image(base: GuestAddress, name: &str) -> Result<(), StartError> {
     let mut found = false;
     for (range, writable) in search.1 {
         found = true;
+        let name = format!("{name} image");
         // SAFETY: the loader mapped these pages and nothing unmaps them while the process lives.
-        if let Err(overlap) =
-            unsafe { process::memory().map(range, host(range.start().0), writable, &format!("{name} image")) }
-        {
+        let entered = unsafe { process::memory().map(range, host(range.start().0), writable, &name) };
+        if let Err(overlap) = entered {
             // Two segments in one page: the page is there already.
             crate::log::note(format_args!("image segment skipped: {overlap}"));
         }
@@ -529,7 +529,7 @@ mod tests {
                 &[
                     list,
                     "not implemented: libkernel sceMissingFn (NID ",
-                    "caller  ",
+                    "caller  guest + 0x",
                     "thread  main",
                 ],
             ),

@@ -35,7 +35,11 @@ pub(crate) enum Condition {
 pub(crate) enum Exit {
     End,
     Goto(BlockId),
-    Branch { condition: Condition, taken: BlockId, next: BlockId },
+    Branch {
+        condition: Condition,
+        taken: BlockId,
+        next: BlockId,
+    },
 }
 
 /// A basic block.
@@ -76,7 +80,10 @@ fn condition(instruction: &Instruction) -> Option<Condition> {
 }
 
 fn ends(instruction: &Instruction) -> bool {
-    matches!(instruction.opcode(), op::S_ENDPGM | op::S_ENDPGM_SAVED | op::S_ENDPGM_ORDERED_PS_DONE)
+    matches!(
+        instruction.opcode(),
+        op::S_ENDPGM | op::S_ENDPGM_SAVED | op::S_ENDPGM_ORDERED_PS_DONE
+    )
 }
 
 /// Decodes what is reachable from the first word and cuts it into blocks.
@@ -98,13 +105,17 @@ pub(crate) fn build(binary: &ShaderBinary<'_>) -> Result<Cfg, Fault> {
             }
             let instruction = decode(binary.code, at, binary.dialect).map_err(|reason| {
                 let word = binary.code.get((at.0 / 4) as usize).copied();
-                Fault::from(reason).at(at, || word.map_or_else(|| String::from("end of code"), |w| format!("{w:08x}")))
+                Fault::from(reason).at(at, || {
+                    word.map_or_else(|| String::from("end of code"), |w| format!("{w:08x}"))
+                })
             })?;
             decoded.insert(at.0, instruction);
             let branches = condition(&instruction).is_some();
             if branches || instruction.opcode() == op::S_BRANCH {
                 let target = instruction.branch_target();
-                let inside = u32::try_from(target).ok().filter(|t| (*t / 4) < binary.code.len() as u32);
+                let inside = u32::try_from(target)
+                    .ok()
+                    .filter(|t| (*t / 4) < binary.code.len() as u32);
                 let Some(target) = inside else {
                     return Err(Fault::from(Reason::BranchOutside(target)).at(at, || instruction.to_string()));
                 };
@@ -118,8 +129,12 @@ pub(crate) fn build(binary: &ShaderBinary<'_>) -> Result<Cfg, Fault> {
             if ends(&instruction) {
                 break;
             }
-            let jumps = matches!(instruction.opcode(), op::S_SETPC_B64 | op::S_SWAPPC_B64 | op::S_CALL_B64 | op::S_RFE_B64)
-                || instruction.row.encoding == Encoding::Sopp && instruction.row.name.starts_with("S_CBRANCH") && !branches;
+            let jumps = matches!(
+                instruction.opcode(),
+                op::S_SETPC_B64 | op::S_SWAPPC_B64 | op::S_CALL_B64 | op::S_RFE_B64
+            ) || instruction.row.encoding == Encoding::Sopp
+                && instruction.row.name.starts_with("S_CBRANCH")
+                && !branches;
             if jumps {
                 let reason = Reason::Unsupported("jumps through registers and calls are not followed");
                 return Err(Fault::from(reason).at(at, || instruction.to_string()));
@@ -131,12 +146,20 @@ pub(crate) fn build(binary: &ShaderBinary<'_>) -> Result<Cfg, Fault> {
     if leaders.len() > MAX_BLOCKS {
         return Err(Reason::TooLarge(MAX_BLOCKS, "basic blocks").into());
     }
-    let ids: HashMap<u32, BlockId> =
-        leaders.iter().enumerate().map(|(index, &leader)| (leader, BlockId(index as u32))).collect();
+    let ids: HashMap<u32, BlockId> = leaders
+        .iter()
+        .enumerate()
+        .map(|(index, &leader)| (leader, BlockId(index as u32)))
+        .collect();
     let block_at = |at: ProgramCounter| {
-        ids.get(&at.0).copied().ok_or_else(|| Fault::from(Reason::Internal(format!("no block at {at}"))))
+        ids.get(&at.0)
+            .copied()
+            .ok_or_else(|| Fault::from(Reason::Internal(format!("no block at {at}"))))
     };
-    let mut cfg = Cfg { instructions: Vec::with_capacity(decoded.len()), blocks: Vec::with_capacity(leaders.len()) };
+    let mut cfg = Cfg {
+        instructions: Vec::with_capacity(decoded.len()),
+        blocks: Vec::with_capacity(leaders.len()),
+    };
     for &leader in &leaders {
         let first = cfg.instructions.len();
         let mut at = ProgramCounter(leader);
@@ -150,10 +173,22 @@ pub(crate) fn build(binary: &ShaderBinary<'_>) -> Result<Cfg, Fault> {
             if ends(&instruction) {
                 break Exit::End;
             }
-            let target = || block_at(ProgramCounter(u32::try_from(instruction.branch_target()).unwrap_or(u32::MAX)));
+            let target = || {
+                block_at(ProgramCounter(
+                    u32::try_from(instruction.branch_target()).unwrap_or(u32::MAX),
+                ))
+            };
             if let Some(condition) = condition(&instruction) {
                 let (taken, next) = (target()?, block_at(instruction.next())?);
-                break if taken == next { Exit::Goto(next) } else { Exit::Branch { condition, taken, next } };
+                break if taken == next {
+                    Exit::Goto(next)
+                } else {
+                    Exit::Branch {
+                        condition,
+                        taken,
+                        next,
+                    }
+                };
             }
             if instruction.opcode() == op::S_BRANCH {
                 break Exit::Goto(target()?);
@@ -164,7 +199,10 @@ pub(crate) fn build(binary: &ShaderBinary<'_>) -> Result<Cfg, Fault> {
                 break Exit::Goto(next);
             }
         };
-        cfg.blocks.push(Block { instructions: first..cfg.instructions.len(), exit });
+        cfg.blocks.push(Block {
+            instructions: first..cfg.instructions.len(),
+            exit,
+        });
     }
     Ok(cfg)
 }

@@ -23,7 +23,11 @@ pub(crate) enum Piece {
     /// A loop whose exits to `header` start the next round.
     Loop { header: BlockId, body: Vec<Piece> },
     /// Two arms.
-    If { condition: Condition, taken: Vec<Piece>, next: Vec<Piece> },
+    If {
+        condition: Condition,
+        taken: Vec<Piece>,
+        next: Vec<Piece>,
+    },
     /// To the end of the enclosing block labelled so, or to the next round of that loop.
     Exit(BlockId),
     /// The program ends.
@@ -52,7 +56,11 @@ pub(crate) fn structure(cfg: &Cfg) -> Option<Vec<Piece>> {
     let ids = || (0..count as u32).map(BlockId);
     for block in ids() {
         for to in cfg.successors(block) {
-            graph.add_edge(NodeIndex::new(block.0 as usize), NodeIndex::new(to.0 as usize), ());
+            graph.add_edge(
+                NodeIndex::new(block.0 as usize),
+                NodeIndex::new(to.0 as usize),
+                (),
+            );
         }
     }
     let root = NodeIndex::new(0);
@@ -67,7 +75,9 @@ pub(crate) fn structure(cfg: &Cfg) -> Option<Vec<Piece>> {
     }
     let dominators = simple_fast(&graph, root);
     let dominates = |a: usize, b: usize| {
-        dominators.dominators(NodeIndex::new(b)).is_some_and(|mut chain| chain.any(|node| node.index() == a))
+        dominators
+            .dominators(NodeIndex::new(b))
+            .is_some_and(|mut chain| chain.any(|node| node.index() == a))
     };
     let mut header = vec![false; count];
     let mut forward = vec![0_u32; count];
@@ -94,7 +104,11 @@ pub(crate) fn structure(cfg: &Cfg) -> Option<Vec<Piece>> {
     for &head in &headers {
         let mut inside = vec![false; count];
         inside[head] = true;
-        let mut work: Vec<usize> = back_edges.iter().filter(|edge| edge.1 == head).map(|edge| edge.0).collect();
+        let mut work: Vec<usize> = back_edges
+            .iter()
+            .filter(|edge| edge.1 == head)
+            .map(|edge| edge.0)
+            .collect();
         while let Some(node) = work.pop() {
             if std::mem::replace(&mut inside[node], true) {
                 continue;
@@ -123,7 +137,10 @@ pub(crate) fn structure(cfg: &Cfg) -> Option<Vec<Piece>> {
     };
     for &node in postorder.iter().rev().skip(1) {
         let parent = dominators.immediate_dominator(NodeIndex::new(node))?.index();
-        let left = loops[parent].iter().filter(|head| !loops[node].contains(head)).max_by_key(|head| sizes[**head]);
+        let left = loops[parent]
+            .iter()
+            .filter(|head| !loops[node].contains(head))
+            .max_by_key(|head| sizes[**head]);
         if let Some(&outermost) = left {
             builder.labelled[node] = true;
             builder.behind[outermost].push(BlockId(node as u32));
@@ -147,7 +164,11 @@ impl Builder<'_> {
         match self.cfg.blocks[index].exit {
             Exit::End => pieces.push(Piece::End),
             Exit::Goto(to) => pieces.extend(self.branch(node, to, depth)?),
-            Exit::Branch { condition, taken, next } => pieces.push(Piece::If {
+            Exit::Branch {
+                condition,
+                taken,
+                next,
+            } => pieces.push(Piece::If {
                 condition,
                 taken: self.branch(node, taken, depth + 1)?,
                 next: self.branch(node, next, depth + 1)?,
@@ -155,7 +176,10 @@ impl Builder<'_> {
         }
         pieces = self.label(pieces, &self.within[index], depth)?;
         if self.header[index] {
-            pieces = vec![Piece::Loop { header: node, body: pieces }];
+            pieces = vec![Piece::Loop {
+                header: node,
+                body: pieces,
+            }];
             pieces = self.label(pieces, &self.behind[index], depth)?;
         }
         Some(pieces)
@@ -164,7 +188,10 @@ impl Builder<'_> {
     fn label(&self, mut pieces: Vec<Piece>, ends: &[BlockId], depth: u32) -> Option<Vec<Piece>> {
         // Each end wraps what came before it, so the last one is nested shallowest.
         for &end in ends {
-            pieces = vec![Piece::Labelled { label: end, body: pieces }];
+            pieces = vec![Piece::Labelled {
+                label: end,
+                body: pieces,
+            }];
             pieces.extend(self.tree(end, depth + 1)?);
         }
         Some(pieces)

@@ -28,9 +28,16 @@ pub(crate) enum StructuredExit {
     End,
     Unreachable,
     Goto(StructuredId),
-    Branch { test: Test, yes: StructuredId, no: StructuredId },
+    Branch {
+        test: Test,
+        yes: StructuredId,
+        no: StructuredId,
+    },
     /// On the route: case i goes to the i-th block, everything else to `default`.
-    Switch { cases: Vec<StructuredId>, default: StructuredId },
+    Switch {
+        cases: Vec<StructuredId>,
+        default: StructuredId,
+    },
 }
 
 /// The construct a block heads.
@@ -38,7 +45,10 @@ pub(crate) enum StructuredExit {
 pub(crate) enum Merge {
     None,
     Selection(StructuredId),
-    Loop { merge: StructuredId, next_round: StructuredId },
+    Loop {
+        merge: StructuredId,
+        next_round: StructuredId,
+    },
 }
 
 /// A block of the structured program.
@@ -53,8 +63,18 @@ pub(crate) struct StructuredBlock {
 }
 
 enum Scope {
-    Loop { header: BlockId, next_round: StructuredId, merge: StructuredId, behind: Option<BlockId>, passes: Vec<BlockId> },
-    Switch { merge: StructuredId, behind: BlockId, passes: Vec<BlockId> },
+    Loop {
+        header: BlockId,
+        next_round: StructuredId,
+        merge: StructuredId,
+        behind: Option<BlockId>,
+        passes: Vec<BlockId>,
+    },
+    Switch {
+        merge: StructuredId,
+        behind: BlockId,
+        passes: Vec<BlockId>,
+    },
 }
 
 #[derive(Default)]
@@ -75,7 +95,9 @@ pub(crate) fn lower(cfg: &Cfg) -> Result<Vec<StructuredBlock>, Fault> {
     match structure(cfg) {
         Some(pieces) => {
             if lowering.pieces(&pieces, entry, None)?.is_some() {
-                return Err(Reason::Internal(String::from("a structured program ends without an end")).into());
+                return Err(
+                    Reason::Internal(String::from("a structured program ends without an end")).into(),
+                );
             }
         }
         None => lowering.dispatcher(cfg, entry),
@@ -131,7 +153,11 @@ impl Lowering {
                     self.leave(current, *label)?;
                     return Ok(None);
                 }
-                Piece::If { condition, taken, next } => {
+                Piece::If {
+                    condition,
+                    taken,
+                    next,
+                } => {
                     return self.selection(*condition, taken, next, current, fall);
                 }
                 Piece::Labelled { label, body } => {
@@ -174,7 +200,11 @@ impl Lowering {
         let yes = arm(self, taken)?;
         let no = arm(self, next)?;
         let block = self.at(current);
-        block.exit = StructuredExit::Branch { test: Test::Guest(condition), yes, no };
+        block.exit = StructuredExit::Branch {
+            test: Test::Guest(condition),
+            yes,
+            no,
+        };
         block.merge = Merge::Selection(merge);
         Ok(self.reached[merge.0 as usize].then_some(merge))
     }
@@ -190,9 +220,16 @@ impl Lowering {
         self.goto(current, head);
         let (inside, merge) = (self.block(), self.block());
         let block = self.at(head);
-        block.exit = StructuredExit::Switch { cases: Vec::new(), default: inside };
+        block.exit = StructuredExit::Switch {
+            cases: Vec::new(),
+            default: inside,
+        };
         block.merge = Merge::Selection(merge);
-        self.scopes.push(Scope::Switch { merge, behind: label, passes: Vec::new() });
+        self.scopes.push(Scope::Switch {
+            merge,
+            behind: label,
+            passes: Vec::new(),
+        });
         if let Some(open) = self.pieces(body, inside, Some(label))? {
             self.goto(open, merge);
         }
@@ -215,7 +252,13 @@ impl Lowering {
         self.goto(current, head);
         self.goto(head, inside);
         self.at(head).merge = Merge::Loop { merge, next_round };
-        self.scopes.push(Scope::Loop { header, next_round, merge, behind: fall, passes: Vec::new() });
+        self.scopes.push(Scope::Loop {
+            header,
+            next_round,
+            merge,
+            behind: fall,
+            passes: Vec::new(),
+        });
         if let Some(open) = self.pieces(body, inside, Some(header))? {
             self.goto(open, next_round);
         }
@@ -242,7 +285,11 @@ impl Lowering {
             let (away, stay) = (self.block(), self.block());
             let test = Test::Route(self.route(pass));
             let block = self.at(current);
-            block.exit = StructuredExit::Branch { test, yes: away, no: stay };
+            block.exit = StructuredExit::Branch {
+                test,
+                yes: away,
+                no: stay,
+            };
             block.merge = Merge::Selection(stay);
             // The route has done its work unless `leave` sets it again.
             self.at(away).route = Some(0);
@@ -279,7 +326,13 @@ impl Lowering {
                     }
                     innermost_switch = false;
                 }
-                Scope::Loop { header, next_round, merge, behind, .. } => {
+                Scope::Loop {
+                    header,
+                    next_round,
+                    merge,
+                    behind,
+                    ..
+                } => {
                     let target = if *header == label {
                         Some(*next_round)
                     } else if *behind == Some(label) {
@@ -324,7 +377,10 @@ impl Lowering {
         self.at(head).merge = Merge::Loop { merge, next_round };
         let default = cases[0];
         let block = self.at(switch);
-        block.exit = StructuredExit::Switch { cases: cases.clone(), default };
+        block.exit = StructuredExit::Switch {
+            cases: cases.clone(),
+            default,
+        };
         block.merge = Merge::Selection(chosen);
         for (index, source) in cfg.blocks.iter().enumerate() {
             let case = cases[index];
@@ -335,7 +391,11 @@ impl Lowering {
                     self.at(case).route = Some(to.0);
                     self.goto(case, chosen);
                 }
-                Exit::Branch { condition, taken, next } => {
+                Exit::Branch {
+                    condition,
+                    taken,
+                    next,
+                } => {
                     let (yes, no, join) = (self.block(), self.block(), self.block());
                     self.at(yes).route = Some(taken.0);
                     self.at(no).route = Some(next.0);
@@ -343,7 +403,11 @@ impl Lowering {
                     self.goto(no, join);
                     self.goto(join, chosen);
                     let block = self.at(case);
-                    block.exit = StructuredExit::Branch { test: Test::Guest(condition), yes, no };
+                    block.exit = StructuredExit::Branch {
+                        test: Test::Guest(condition),
+                        yes,
+                        no,
+                    };
                     block.merge = Merge::Selection(join);
                 }
             }
@@ -405,17 +469,20 @@ impl Lowering {
                     merge: match block.merge {
                         Merge::None => Merge::None,
                         Merge::Selection(merge) => Merge::Selection(map(merge)),
-                        Merge::Loop { merge, next_round } => {
-                            Merge::Loop { merge: map(merge), next_round: map(next_round) }
-                        }
+                        Merge::Loop { merge, next_round } => Merge::Loop {
+                            merge: map(merge),
+                            next_round: map(next_round),
+                        },
                     },
                     exit: match &block.exit {
                         StructuredExit::End => StructuredExit::End,
                         StructuredExit::Unreachable => StructuredExit::Unreachable,
                         StructuredExit::Goto(to) => StructuredExit::Goto(map(*to)),
-                        StructuredExit::Branch { test, yes, no } => {
-                            StructuredExit::Branch { test: *test, yes: map(*yes), no: map(*no) }
-                        }
+                        StructuredExit::Branch { test, yes, no } => StructuredExit::Branch {
+                            test: *test,
+                            yes: map(*yes),
+                            no: map(*no),
+                        },
                         StructuredExit::Switch { cases, default } => StructuredExit::Switch {
                             cases: cases.iter().map(|&case| map(case)).collect(),
                             default: map(*default),
@@ -429,7 +496,9 @@ impl Lowering {
 
 /// Whether every exit of `pieces` to `label` is the last thing on its path, or leaves a loop that comes last.
 fn falls_to(pieces: &[Piece], label: BlockId) -> bool {
-    let Some((last, before)) = pieces.split_last() else { return true };
+    let Some((last, before)) = pieces.split_last() else {
+        return true;
+    };
     if before.iter().any(|piece| mentions(piece, label)) {
         return false;
     }

@@ -127,7 +127,10 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn word(&mut self) -> Result<u32, Reason> {
-        let word = *self.code.get(self.at + usize::from(self.read)).ok_or(Reason::CodeEnds)?;
+        let word = *self
+            .code
+            .get(self.at + usize::from(self.read))
+            .ok_or(Reason::CodeEnds)?;
         self.words[usize::from(self.read)] = word;
         self.read += 1;
         Ok(word)
@@ -146,12 +149,24 @@ fn bit(word: u32, at: u32) -> bool {
 ///
 /// # Errors
 /// Words that are no instruction, or the end of the code.
-pub(crate) fn decode(code: &[u32], program_counter: ProgramCounter, dialect: Dialect) -> Result<Instruction, Reason> {
-    let mut reader = Reader { code, at: (program_counter.0 / 4) as usize, read: 0, words: [0; 5] };
+pub(crate) fn decode(
+    code: &[u32],
+    program_counter: ProgramCounter,
+    dialect: Dialect,
+) -> Result<Instruction, Reason> {
+    let mut reader = Reader {
+        code,
+        at: (program_counter.0 / 4) as usize,
+        read: 0,
+        words: [0; 5],
+    };
     let word = reader.word()?;
     let (encoding, number) = classify(word);
-    let unknown = |reader: &Reader<'_>| Reason::UnknownEncoding(reader.words[..usize::from(reader.read)].to_vec());
-    let Some(encoding) = encoding else { return Err(unknown(&reader)) };
+    let unknown =
+        |reader: &Reader<'_>| Reason::UnknownEncoding(reader.words[..usize::from(reader.read)].to_vec());
+    let Some(encoding) = encoding else {
+        return Err(unknown(&reader));
+    };
     let mut number = number;
     let second = matches!(
         encoding,
@@ -174,14 +189,20 @@ pub(crate) fn decode(code: &[u32], program_counter: ProgramCounter, dialect: Dia
     let row = if encoding == Encoding::Vop3 {
         match number {
             0..0x100 => table::find(Encoding::Vopc, number, dialect).filter(|row| row.has_form('3')),
-            0x100..0x140 => table::find(Encoding::Vop2, number - 0x100, dialect).filter(|row| row.has_form('3')),
-            0x180..0x200 => table::find(Encoding::Vop1, number - 0x180, dialect).filter(|row| row.has_form('3')),
+            0x100..0x140 => {
+                table::find(Encoding::Vop2, number - 0x100, dialect).filter(|row| row.has_form('3'))
+            }
+            0x180..0x200 => {
+                table::find(Encoding::Vop1, number - 0x180, dialect).filter(|row| row.has_form('3'))
+            }
             _ => table::find(Encoding::Vop3, number, dialect),
         }
     } else {
         table::find(encoding, number, dialect)
     };
-    let Some(row) = row else { return Err(unknown(&reader)) };
+    let Some(row) = row else {
+        return Err(unknown(&reader));
+    };
     let mut out = Instruction {
         program_counter,
         length: 0,
@@ -301,7 +322,11 @@ pub(crate) fn decode(code: &[u32], program_counter: ProgramCounter, dialect: Dia
     if second || encoding <= Encoding::Vopc {
         literals(&mut reader, &mut out)?;
     }
-    if out.src.iter().any(|source| matches!(source, Operand::Reserved(_))) {
+    if out
+        .src
+        .iter()
+        .any(|source| matches!(source, Operand::Reserved(_)))
+    {
         return Err(unknown(&reader));
     }
     out.length = reader.read;
@@ -346,14 +371,22 @@ fn short_vector(
         _ => 0,
     };
     if encoding != Encoding::Vopc {
-        out.dst = if out.row.is_scalar_slot('d') { Operand::scalar(register & 127) } else { Operand::vector(register) };
+        out.dst = if out.row.is_scalar_slot('d') {
+            Operand::scalar(register & 127)
+        } else {
+            Operand::vector(register)
+        };
     }
     if encoding != Encoding::Vop1 {
         out.src[1] = Operand::vector(bits(word, 9, 8));
     }
     let implied = Operand::scalar(106);
     if encoding == Encoding::Vopc {
-        out.dst = if is_cmpx(out.row) { Operand::scalar(126) } else { implied };
+        out.dst = if is_cmpx(out.row) {
+            Operand::scalar(126)
+        } else {
+            implied
+        };
     }
     if out.row.operands().any(|operand| operand == "vcc") && encoding == Encoding::Vop2 {
         out.src[2] = implied;
@@ -363,7 +396,11 @@ fn short_vector(
         249 if out.row.has_form('s') => {
             let control = reader.word()?;
             let register = |scalar: bool, number: u32| {
-                if scalar { Operand::source(number) } else { Operand::vector(number) }
+                if scalar {
+                    Operand::source(number)
+                } else {
+                    Operand::vector(number)
+                }
             };
             out.src[0] = register(bit(control, 23), bits(control, 0, 8));
             if encoding != Encoding::Vop1 {
@@ -405,7 +442,10 @@ fn short_vector(
         233 | 234 if out.row.has_form('d') => {
             let control = reader.word()?;
             out.src[0] = Operand::vector(bits(control, 0, 8));
-            out.form = Form::Dpp8 { selectors: control >> 8, fetch_inactive: source == 234 };
+            out.form = Form::Dpp8 {
+                selectors: control >> 8,
+                fetch_inactive: source == 234,
+            };
         }
         _ if out.row.width('a') > 0 => out.src[0] = Operand::source(source),
         _ => {}

@@ -33,10 +33,17 @@ impl Instruction {
         match self.form {
             Form::Sdwa(_) => text.push_str("_sdwa"),
             Form::Dpp16(_) | Form::Dpp8 { .. } => text.push_str("_dpp"),
-            Form::Long if matches!(self.row.encoding, Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc) => {
+            Form::Long
+                if matches!(
+                    self.row.encoding,
+                    Encoding::Vop1 | Encoding::Vop2 | Encoding::Vopc
+                ) =>
+            {
                 text.push_str("_e64");
             }
-            Form::Short if self.row.has_form('3') && self.row.operands().next().is_some() => text.push_str("_e32"),
+            Form::Short if self.row.has_form('3') && self.row.operands().next().is_some() => {
+                text.push_str("_e32");
+            }
             Form::Short if self.row.encoding == Encoding::Vintrp => text.push_str("_e32"),
             _ => {}
         }
@@ -51,7 +58,11 @@ impl Instruction {
         let width = self.width(['a', 'b', 'c'][index]);
         let wide = width == 2;
         let bit = 1 << index;
-        let mut text = register(self.src[index], width.max(1), self.row.name.ends_with("F64") || wide);
+        let mut text = register(
+            self.src[index],
+            width.max(1),
+            self.row.name.ends_with("F64") || wide,
+        );
         let modifiers = &self.modifiers;
         if let Form::Sdwa(sdwa) = self.form
             && index < 2
@@ -76,7 +87,15 @@ impl Instruction {
                 b'e' => register(self.scalar_dst, 2, false),
                 b'a' => self.source(0),
                 b'l' if self.row.opcode == op::S_SETREG_IMM32_B32 => register(self.src[0], 1, false),
-                b'l' => register(if self.row.operands().nth(2) == Some("l1") { self.src[1] } else { self.src[2] }, 1, false),
+                b'l' => register(
+                    if self.row.operands().nth(2) == Some("l1") {
+                        self.src[1]
+                    } else {
+                        self.src[2]
+                    },
+                    1,
+                    false,
+                ),
                 b'b' if self.row.operands().nth(2) == Some("l1") => register(self.src[2], 1, false),
                 b'b' => self.source(1),
                 b'c' => self.source(2),
@@ -87,7 +106,9 @@ impl Instruction {
                     other => register(other, 1, false),
                 },
                 b'v' if self.row.encoding == Encoding::Vopc => {
-                    if is_cmpx(self.row) { continue }
+                    if is_cmpx(self.row) {
+                        continue;
+                    }
                     register(self.dst, 2, false)
                 }
                 b'v' if operands.len() == 1 => register(self.scalar_dst, 2, false),
@@ -105,9 +126,14 @@ impl Instruction {
         match self.form {
             Form::Sdwa(sdwa) => {
                 self.output(tail);
-                let select = |code: u8| ["BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "?"][usize::from(code & 7)];
+                let select = |code: u8| {
+                    [
+                        "BYTE_0", "BYTE_1", "BYTE_2", "BYTE_3", "WORD_0", "WORD_1", "DWORD", "?",
+                    ][usize::from(code & 7)]
+                };
                 if self.row.encoding != Encoding::Vopc {
-                    let unused = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"][usize::from(sdwa.dst_unused & 3)];
+                    let unused = ["UNUSED_PAD", "UNUSED_SEXT", "UNUSED_PRESERVE", "?"]
+                        [usize::from(sdwa.dst_unused & 3)];
                     write!(tail, " dst_sel:{} dst_unused:{unused}", select(sdwa.dst_sel))?;
                 }
                 write!(tail, " src0_sel:{}", select(sdwa.src_sel[0]))?;
@@ -118,7 +144,14 @@ impl Instruction {
             Form::Dpp16(dpp) => {
                 let control = u32::from(dpp.control);
                 match control {
-                    0..=0xff => write!(tail, " quad_perm:[{},{},{},{}]", control & 3, control >> 2 & 3, control >> 4 & 3, control >> 6)?,
+                    0..=0xff => write!(
+                        tail,
+                        " quad_perm:[{},{},{},{}]",
+                        control & 3,
+                        control >> 2 & 3,
+                        control >> 4 & 3,
+                        control >> 6
+                    )?,
                     0x101..=0x10f => write!(tail, " row_shl:{}", control & 15)?,
                     0x111..=0x11f => write!(tail, " row_shr:{}", control & 15)?,
                     0x121..=0x12f => write!(tail, " row_ror:{}", control & 15)?,
@@ -128,7 +161,11 @@ impl Instruction {
                     0x160..=0x16f => write!(tail, " row_xmask:{}", control & 15)?,
                     _ => write!(tail, " dpp_ctrl:{control:#x}")?,
                 }
-                write!(tail, " row_mask:{:#x} bank_mask:{:#x}", dpp.row_mask, dpp.bank_mask)?;
+                write!(
+                    tail,
+                    " row_mask:{:#x} bank_mask:{:#x}",
+                    dpp.row_mask, dpp.bank_mask
+                )?;
                 if dpp.bound_control {
                     tail.push_str(" bound_ctrl:1");
                 }
@@ -136,15 +173,25 @@ impl Instruction {
                     tail.push_str(" fi:1");
                 }
             }
-            Form::Dpp8 { selectors, fetch_inactive } => {
-                let lanes: Vec<_> = (0..8).map(|lane| (selectors >> (3 * lane) & 7).to_string()).collect();
+            Form::Dpp8 {
+                selectors,
+                fetch_inactive,
+            } => {
+                let lanes: Vec<_> = (0..8)
+                    .map(|lane| (selectors >> (3 * lane) & 7).to_string())
+                    .collect();
                 write!(tail, " dpp8:[{}]", lanes.join(","))?;
                 if fetch_inactive {
                     tail.push_str(" fi:1");
                 }
             }
             Form::Long if self.row.encoding == Encoding::Vop3p => {
-                let list = |field: u8| (0..sources).map(|i| (field >> i & 1).to_string()).collect::<Vec<_>>().join(",");
+                let list = |field: u8| {
+                    (0..sources)
+                        .map(|i| (field >> i & 1).to_string())
+                        .collect::<Vec<_>>()
+                        .join(",")
+                };
                 let mix = self.row.name.starts_with("V_FMA_MIX");
                 let all = (1 << sources) - 1;
                 if modifiers.op_sel & all != 0 {
@@ -165,7 +212,9 @@ impl Instruction {
                 if modifiers.op_sel != 0 {
                     let permutes = self.row.name.starts_with("V_PERMLANE");
                     let shown = if permutes { 2 } else { sources };
-                    let mut list: Vec<_> = (0..shown).map(|i| (modifiers.op_sel >> i & 1).to_string()).collect();
+                    let mut list: Vec<_> = (0..shown)
+                        .map(|i| (modifiers.op_sel >> i & 1).to_string())
+                        .collect();
                     if !permutes {
                         list.push((modifiers.op_sel >> 3).to_string());
                     }
@@ -210,9 +259,19 @@ impl Instruction {
                 1 => tail.push_str(" sendmsg(MSG_INTERRUPT)"),
                 3 => tail.push_str(" sendmsg(MSG_GS_DONE, GS_OP_NOP)"),
                 9 => tail.push_str(" sendmsg(MSG_GS_ALLOC_REQ)"),
-                _ => write!(tail, " sendmsg({}, {}, {})", immediate & 15, immediate >> 4 & 7, immediate >> 8 & 3)?,
+                _ => write!(
+                    tail,
+                    " sendmsg({}, {}, {})",
+                    immediate & 15,
+                    immediate >> 4 & 7,
+                    immediate >> 8 & 3
+                )?,
             },
-            op::S_INST_PREFETCH | op::S_CLAUSE | op::S_WAITCNT_DEPCTR | op::S_ROUND_MODE | op::S_TTRACEDATA_IMM => {
+            op::S_INST_PREFETCH
+            | op::S_CLAUSE
+            | op::S_WAITCNT_DEPCTR
+            | op::S_ROUND_MODE
+            | op::S_TTRACEDATA_IMM => {
                 write!(tail, " {immediate:#x}")?;
             }
             op::S_ENDPGM if immediate != 0 => write!(tail, " {immediate}")?,
@@ -235,11 +294,30 @@ impl Instruction {
         let compressed = self.memory.dim & 1 != 0;
         for (index, &address) in self.memory.addresses.iter().take(4).enumerate() {
             let enabled = self.memory.dmask >> index & 1 != 0;
-            let address = if compressed { self.memory.addresses[index / 2] } else { address };
-            let text = if enabled { format!("v{address}") } else { String::from("off") };
-            operands.push(if index == 0 { format!("{target} {text}") } else { text });
+            let address = if compressed {
+                self.memory.addresses[index / 2]
+            } else {
+                address
+            };
+            let text = if enabled {
+                format!("v{address}")
+            } else {
+                String::from("off")
+            };
+            operands.push(if index == 0 {
+                format!("{target} {text}")
+            } else {
+                text
+            });
         }
-        flags(tail, &[(self.memory.dim & 2 != 0, "done"), (compressed, "compr"), (self.memory.dim & 4 != 0, "vm")]);
+        flags(
+            tail,
+            &[
+                (self.memory.dim & 2 != 0, "done"),
+                (compressed, "compr"),
+                (self.memory.dim & 4 != 0, "vm"),
+            ],
+        );
         Ok(())
     }
 
@@ -252,7 +330,11 @@ impl Instruction {
             operands.push(register(self.dst, self.width('d') + u8::from(memory.tfe), false));
         }
         let registers = u8::from(memory.index_enable) + u8::from(memory.offset_enable);
-        operands.push(if registers == 0 { String::from("off") } else { register(self.src[0], registers, false) });
+        operands.push(if registers == 0 {
+            String::from("off")
+        } else {
+            register(self.src[0], registers, false)
+        });
         operands.push(register(self.src[1], 4, false));
         let mut offset = register(self.src[2], 1, false);
         if self.row.encoding == Encoding::Mtbuf {
@@ -262,30 +344,43 @@ impl Instruction {
             };
         }
         operands.push(offset);
-        flags(tail, &[(memory.index_enable, "idxen"), (memory.offset_enable, "offen")]);
+        flags(
+            tail,
+            &[(memory.index_enable, "idxen"), (memory.offset_enable, "offen")],
+        );
         if memory.offset != 0 {
             write!(tail, " offset:{}", memory.offset)?;
         }
-        let common = [(memory.glc, "glc"), (memory.slc, "slc"), (memory.tfe, "tfe"), (memory.lds, "lds"), (memory.dlc, "dlc")];
-        let ordered = if self.row.encoding == Encoding::Mtbuf {
-            [common[0], common[1], common[4], common[2], common[3]]
-        } else {
-            [common[0], common[1], common[4], common[2], common[3]]
-        };
+        let common = [
+            (memory.glc, "glc"),
+            (memory.slc, "slc"),
+            (memory.tfe, "tfe"),
+            (memory.lds, "lds"),
+            (memory.dlc, "dlc"),
+        ];
+        let ordered = [common[0], common[1], common[4], common[2], common[3]];
         flags(tail, &ordered);
         Ok(())
     }
 
     fn flat(&self, operands: &mut Vec<String>, tail: &mut String) -> fmt::Result {
         if self.row.name.contains("ATOMIC") && self.memory.glc && self.width('d') == 0 {
-            let returned = if self.row.name.contains("CMPSWAP") { self.width('b') / 2 } else { self.width('b') };
+            let returned = if self.row.name.contains("CMPSWAP") {
+                self.width('b') / 2
+            } else {
+                self.width('b')
+            };
             operands.push(register(self.dst, returned, false));
         }
         for operand in self.row.operands() {
             match operand.as_bytes()[0] {
                 b'd' => operands.push(register(self.dst, self.width('d'), false)),
                 b'a' => {
-                    let wide = if matches!(self.src[2], Operand::Scalar(125)) { self.width('a') } else { 1 };
+                    let wide = if matches!(self.src[2], Operand::Scalar(125)) {
+                        self.width('a')
+                    } else {
+                        1
+                    };
                     operands.push(register(self.src[0], wide, false));
                 }
                 b'b' => operands.push(register(self.src[1], self.width('b'), false)),
@@ -301,7 +396,14 @@ impl Instruction {
         if self.memory.offset != 0 {
             write!(tail, " offset:{}", self.memory.offset)?;
         }
-        flags(tail, &[(self.memory.glc, "glc"), (self.memory.slc, "slc"), (self.memory.dlc, "dlc")]);
+        flags(
+            tail,
+            &[
+                (self.memory.glc, "glc"),
+                (self.memory.slc, "slc"),
+                (self.memory.dlc, "dlc"),
+            ],
+        );
         Ok(())
     }
 
@@ -316,7 +418,11 @@ impl Instruction {
             }
         }
         let offset = self.memory.offset;
-        if self.row.name.contains("2ST64") || self.row.name.contains("READ2_") || self.row.name.contains("WRITE2_") || self.row.name.contains("XCHG2_") {
+        if self.row.name.contains("2ST64")
+            || self.row.name.contains("READ2_")
+            || self.row.name.contains("WRITE2_")
+            || self.row.name.contains("XCHG2_")
+        {
             if offset & 255 != 0 {
                 write!(tail, " offset0:{}", offset & 255)?;
             }
@@ -349,18 +455,33 @@ impl Instruction {
         let memory = &self.memory;
         let count = image_address_count(self);
         let gather = self.row.name.contains("GATHER4") || self.row.name.contains("MSAA_LOAD");
-        let components = if gather { 4 } else { memory.dmask.count_ones() as u8 };
+        let components = if gather {
+            4
+        } else {
+            memory.dmask.count_ones() as u8
+        };
         let bvh = self.row.name.contains("BVH");
         let registers = if bvh {
             4
         } else if self.row.name.contains("ATOMIC") && !self.row.name.contains("CMPSWAP") {
             self.width('d')
         } else {
-            (if memory.d16 { components.div_ceil(2) } else { components }).max(1) + u8::from(memory.tfe || memory.lwe)
+            (if memory.d16 {
+                components.div_ceil(2)
+            } else {
+                components
+            })
+            .max(1)
+                + u8::from(memory.tfe || memory.lwe)
         };
         operands.push(register(self.dst, registers, false));
         operands.push(if memory.nsa > 0 {
-            let list: Vec<_> = memory.addresses.iter().take(count).map(|a| format!("v{a}")).collect();
+            let list: Vec<_> = memory
+                .addresses
+                .iter()
+                .take(count)
+                .map(|a| format!("v{a}"))
+                .collect();
             format!("[{}]", list.join(", "))
         } else {
             // Sequential addresses are register tuples of the sizes that exist.
@@ -370,7 +491,11 @@ impl Instruction {
             };
             register(self.src[0], tuple as u8, false)
         });
-        operands.push(register(self.src[1], if memory.r128 || bvh { 4 } else { 8 }, false));
+        operands.push(register(
+            self.src[1],
+            if memory.r128 || bvh { 4 } else { 8 },
+            false,
+        ));
         if self.width('c') > 0 {
             operands.push(register(self.src[2], 4, false));
         }
@@ -378,8 +503,22 @@ impl Instruction {
             flags(tail, &[(memory.a16, "a16")]);
             return Ok(());
         }
-        let dims = ["1D", "2D", "3D", "CUBE", "1D_ARRAY", "2D_ARRAY", "2D_MSAA", "2D_MSAA_ARRAY"];
-        write!(tail, " dmask:{:#x} dim:SQ_RSRC_IMG_{}", memory.dmask, dims[usize::from(memory.dim & 7)])?;
+        let dims = [
+            "1D",
+            "2D",
+            "3D",
+            "CUBE",
+            "1D_ARRAY",
+            "2D_ARRAY",
+            "2D_MSAA",
+            "2D_MSAA_ARRAY",
+        ];
+        write!(
+            tail,
+            " dmask:{:#x} dim:SQ_RSRC_IMG_{}",
+            memory.dmask,
+            dims[usize::from(memory.dim & 7)]
+        )?;
         flags(
             tail,
             &[
@@ -416,7 +555,11 @@ pub(crate) fn image_address_count(instruction: &Instruction) -> usize {
             return 1;
         }
         let mip = usize::from(name.contains("MIP"));
-        let count = if name == "IMAGE_GET_LOD" { gradients / 2 + usize::from(memory.dim == 3) } else { coordinates + mip };
+        let count = if name == "IMAGE_GET_LOD" {
+            gradients / 2 + usize::from(memory.dim == 3)
+        } else {
+            coordinates + mip
+        };
         return if memory.a16 { count.div_ceil(2) } else { count };
     }
     let mut count = 0;
@@ -449,17 +592,35 @@ fn flags(tail: &mut String, list: &[(bool, &str)]) {
 
 fn sopk_immediate(instruction: &Instruction) -> String {
     match instruction.opcode() {
-        op::S_CALL_B64 | op::S_SUBVECTOR_LOOP_BEGIN | op::S_SUBVECTOR_LOOP_END => instruction.immediate.to_string(),
+        op::S_CALL_B64 | op::S_SUBVECTOR_LOOP_BEGIN | op::S_SUBVECTOR_LOOP_END => {
+            instruction.immediate.to_string()
+        }
         _ => format!("{:#x}", instruction.immediate),
     }
 }
 
 fn hardware_register(immediate: u16) -> String {
-    let names = ["", "HW_REG_MODE", "HW_REG_STATUS", "HW_REG_TRAPSTS", "HW_REG_HW_ID", "HW_REG_GPR_ALLOC", "HW_REG_LDS_ALLOC", "HW_REG_IB_STS"];
+    let names = [
+        "",
+        "HW_REG_MODE",
+        "HW_REG_STATUS",
+        "HW_REG_TRAPSTS",
+        "HW_REG_HW_ID",
+        "HW_REG_GPR_ALLOC",
+        "HW_REG_LDS_ALLOC",
+        "HW_REG_IB_STS",
+    ];
     let id = usize::from(immediate & 63);
     let (offset, size) = (immediate >> 6 & 31, (immediate >> 11) + 1);
-    let name = names.get(id).filter(|name| !name.is_empty()).map_or_else(|| id.to_string(), |name| (*name).to_string());
-    if (offset, size) == (0, 32) { format!("hwreg({name})") } else { format!("hwreg({name}, {offset}, {size})") }
+    let name = names
+        .get(id)
+        .filter(|name| !name.is_empty())
+        .map_or_else(|| id.to_string(), |name| (*name).to_string());
+    if (offset, size) == (0, 32) {
+        format!("hwreg({name})")
+    } else {
+        format!("hwreg({name}, {offset}, {size})")
+    }
 }
 
 /// A register of `width` dwords, or a constant.
@@ -517,17 +678,82 @@ fn register(operand: Operand, width: u8, double: bool) -> String {
 
 /// The assembler's names of the unified buffer formats, by number.
 static FORMATS: &[&str] = &[
-    "INVALID", "8_UNORM", "8_SNORM", "8_USCALED", "8_SSCALED", "8_UINT",
-    "8_SINT", "16_UNORM", "16_SNORM", "16_USCALED", "16_SSCALED", "16_UINT",
-    "16_SINT", "16_FLOAT", "8_8_UNORM", "8_8_SNORM", "8_8_USCALED", "8_8_SSCALED",
-    "8_8_UINT", "8_8_SINT", "32_UINT", "32_SINT", "32_FLOAT", "16_16_UNORM",
-    "16_16_SNORM", "16_16_USCALED", "16_16_SSCALED", "16_16_UINT", "16_16_SINT", "16_16_FLOAT",
-    "10_11_11_UNORM", "10_11_11_SNORM", "10_11_11_USCALED", "10_11_11_SSCALED", "10_11_11_UINT", "10_11_11_SINT",
-    "10_11_11_FLOAT", "11_11_10_UNORM", "11_11_10_SNORM", "11_11_10_USCALED", "11_11_10_SSCALED", "11_11_10_UINT",
-    "11_11_10_SINT", "11_11_10_FLOAT", "10_10_10_2_UNORM", "10_10_10_2_SNORM", "10_10_10_2_USCALED", "10_10_10_2_SSCALED",
-    "10_10_10_2_UINT", "10_10_10_2_SINT", "2_10_10_10_UNORM", "2_10_10_10_SNORM", "2_10_10_10_USCALED", "2_10_10_10_SSCALED",
-    "2_10_10_10_UINT", "2_10_10_10_SINT", "8_8_8_8_UNORM", "8_8_8_8_SNORM", "8_8_8_8_USCALED", "8_8_8_8_SSCALED",
-    "8_8_8_8_UINT", "8_8_8_8_SINT", "32_32_UINT", "32_32_SINT", "32_32_FLOAT", "16_16_16_16_UNORM",
-    "16_16_16_16_SNORM", "16_16_16_16_USCALED", "16_16_16_16_SSCALED", "16_16_16_16_UINT", "16_16_16_16_SINT", "16_16_16_16_FLOAT",
-    "32_32_32_UINT", "32_32_32_SINT", "32_32_32_FLOAT", "32_32_32_32_UINT", "32_32_32_32_SINT", "32_32_32_32_FLOAT",
+    "INVALID",
+    "8_UNORM",
+    "8_SNORM",
+    "8_USCALED",
+    "8_SSCALED",
+    "8_UINT",
+    "8_SINT",
+    "16_UNORM",
+    "16_SNORM",
+    "16_USCALED",
+    "16_SSCALED",
+    "16_UINT",
+    "16_SINT",
+    "16_FLOAT",
+    "8_8_UNORM",
+    "8_8_SNORM",
+    "8_8_USCALED",
+    "8_8_SSCALED",
+    "8_8_UINT",
+    "8_8_SINT",
+    "32_UINT",
+    "32_SINT",
+    "32_FLOAT",
+    "16_16_UNORM",
+    "16_16_SNORM",
+    "16_16_USCALED",
+    "16_16_SSCALED",
+    "16_16_UINT",
+    "16_16_SINT",
+    "16_16_FLOAT",
+    "10_11_11_UNORM",
+    "10_11_11_SNORM",
+    "10_11_11_USCALED",
+    "10_11_11_SSCALED",
+    "10_11_11_UINT",
+    "10_11_11_SINT",
+    "10_11_11_FLOAT",
+    "11_11_10_UNORM",
+    "11_11_10_SNORM",
+    "11_11_10_USCALED",
+    "11_11_10_SSCALED",
+    "11_11_10_UINT",
+    "11_11_10_SINT",
+    "11_11_10_FLOAT",
+    "10_10_10_2_UNORM",
+    "10_10_10_2_SNORM",
+    "10_10_10_2_USCALED",
+    "10_10_10_2_SSCALED",
+    "10_10_10_2_UINT",
+    "10_10_10_2_SINT",
+    "2_10_10_10_UNORM",
+    "2_10_10_10_SNORM",
+    "2_10_10_10_USCALED",
+    "2_10_10_10_SSCALED",
+    "2_10_10_10_UINT",
+    "2_10_10_10_SINT",
+    "8_8_8_8_UNORM",
+    "8_8_8_8_SNORM",
+    "8_8_8_8_USCALED",
+    "8_8_8_8_SSCALED",
+    "8_8_8_8_UINT",
+    "8_8_8_8_SINT",
+    "32_32_UINT",
+    "32_32_SINT",
+    "32_32_FLOAT",
+    "16_16_16_16_UNORM",
+    "16_16_16_16_SNORM",
+    "16_16_16_16_USCALED",
+    "16_16_16_16_SSCALED",
+    "16_16_16_16_UINT",
+    "16_16_16_16_SINT",
+    "16_16_16_16_FLOAT",
+    "32_32_32_UINT",
+    "32_32_32_SINT",
+    "32_32_32_FLOAT",
+    "32_32_32_32_UINT",
+    "32_32_32_32_SINT",
+    "32_32_32_32_FLOAT",
 ];

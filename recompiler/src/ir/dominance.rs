@@ -50,6 +50,8 @@ impl Dominance {
 
     /// Whether every way to `b` passes `a`.
     pub fn dominates(&self, a: usize, b: usize) -> bool {
-        self.is_reached(a) && self.interval[a].0 <= self.interval[b].0 && self.interval[b].0 < self.interval[a].1
+        self.is_reached(a)
+            && self.interval[a].0 <= self.interval[b].0
+            && self.interval[b].0 < self.interval[a].1
     }
 }

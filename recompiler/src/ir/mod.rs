@@ -44,8 +44,16 @@ pub(crate) enum Terminator {
     Return,
     Unreachable,
     Jump(StructuredId),
-    Branch { condition: Value, yes: StructuredId, no: StructuredId },
-    Switch { selector: Value, cases: Vec<StructuredId>, default: StructuredId },
+    Branch {
+        condition: Value,
+        yes: StructuredId,
+        no: StructuredId,
+    },
+    Switch {
+        selector: Value,
+        cases: Vec<StructuredId>,
+        default: StructuredId,
+    },
 }
 
 /// A basic block.
@@ -99,9 +107,18 @@ pub(crate) enum Level {
 /// What an image operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ImageOp {
-    Sample { level: Level, compare: bool, offset: bool, gather: bool },
-    Load { mip: bool },
-    Store { mip: bool },
+    Sample {
+        level: Level,
+        compare: bool,
+        offset: bool,
+        gather: bool,
+    },
+    Load {
+        mip: bool,
+    },
+    Store {
+        mip: bool,
+    },
     Atomic(Atomic),
     Size,
     QueryLod,

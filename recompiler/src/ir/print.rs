@@ -21,7 +21,9 @@ impl fmt::Display for Function {
                         None => write!(line, " %{}", operand.0)?,
                     }
                 }
-                if inst.immediate != 0 || matches!(inst.op, Op::Const | Op::UserData | Op::Flat | Op::Attribute) {
+                if inst.immediate != 0
+                    || matches!(inst.op, Op::Const | Op::UserData | Op::Flat | Op::Attribute)
+                {
                     write!(line, " #{:#x}", inst.immediate)?;
                 }
                 writeln!(f, "{line}")?;
@@ -33,7 +35,11 @@ impl fmt::Display for Function {
                 Terminator::Branch { condition, yes, no } => {
                     writeln!(f, "  branch %{} b{} b{}", condition.0, yes.0, no.0)?;
                 }
-                Terminator::Switch { selector, cases, default } => {
+                Terminator::Switch {
+                    selector,
+                    cases,
+                    default,
+                } => {
                     let cases: Vec<_> = cases.iter().map(|case| format!("b{}", case.0)).collect();
                     writeln!(f, "  switch %{} [{}] b{}", selector.0, cases.join(" "), default.0)?;
                 }

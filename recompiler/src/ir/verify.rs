@@ -22,8 +22,14 @@ pub(crate) fn verify(function: &Function, after: &'static str) -> Result<(), Rea
     let mut place = vec![None; function.insts.len()];
     for (number, block) in function.blocks.iter().enumerate() {
         for to in function.successors(StructuredId(number as u32)) {
-            if !function.blocks[to.0 as usize].predecessors.contains(&StructuredId(number as u32)) {
-                return Err(broken(format!("b{} does not know its predecessor b{number}", to.0)));
+            if !function.blocks[to.0 as usize]
+                .predecessors
+                .contains(&StructuredId(number as u32))
+            {
+                return Err(broken(format!(
+                    "b{} does not know its predecessor b{number}",
+                    to.0
+                )));
             }
         }
         for (position, &value) in block.insts.iter().enumerate() {
@@ -39,7 +45,12 @@ pub(crate) fn verify(function: &Function, after: &'static str) -> Result<(), Rea
         Some((home, _)) => dominance.dominates(home, block),
         None => false,
     };
-    for (number, block) in function.blocks.iter().enumerate().filter(|(number, _)| reached(*number)) {
+    for (number, block) in function
+        .blocks
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| reached(*number))
+    {
         for (position, &value) in block.insts.iter().enumerate() {
             let inst = function.inst(value);
             let patterns = inst.op.operands();
@@ -49,10 +60,20 @@ pub(crate) fn verify(function: &Function, after: &'static str) -> Result<(), Rea
                 inst.operands.len() == patterns.len()
             };
             if !fits {
-                return Err(broken(format!("%{} {} has {} operands", value.0, inst.op.text(), inst.operands.len())));
+                return Err(broken(format!(
+                    "%{} {} has {} operands",
+                    value.0,
+                    inst.op.text(),
+                    inst.operands.len()
+                )));
             }
             if inst.ty != Type::Void && !matches(inst.op.result(), inst.ty) {
-                return Err(broken(format!("%{} {} yields {:?}", value.0, inst.op.text(), inst.ty)));
+                return Err(broken(format!(
+                    "%{} {} yields {:?}",
+                    value.0,
+                    inst.op.text(),
+                    inst.ty
+                )));
             }
             let mut bound = [None; 3];
             for (&operand, &pattern) in inst.operands.iter().zip(patterns) {
@@ -65,27 +86,51 @@ pub(crate) fn verify(function: &Function, after: &'static str) -> Result<(), Rea
                 };
                 let same = slot.is_none_or(|slot: usize| *bound[slot].get_or_insert(ty) == ty);
                 if !matches(pattern, ty) || !same {
-                    return Err(broken(format!("%{} {} takes %{} of {ty:?}", value.0, inst.op.text(), operand.0)));
+                    return Err(broken(format!(
+                        "%{} {} takes %{} of {ty:?}",
+                        value.0,
+                        inst.op.text(),
+                        operand.0
+                    )));
                 }
             }
             if inst.op == Op::Phi {
                 if inst.operands.len() != block.predecessors.len() {
-                    return Err(broken(format!("phi %{} in b{number} does not match its predecessors", value.0)));
+                    return Err(broken(format!(
+                        "phi %{} in b{number} does not match its predecessors",
+                        value.0
+                    )));
                 }
                 for (&operand, from) in inst.operands.iter().zip(&block.predecessors) {
                     let from = from.0 as usize;
-                    if function.ty(operand) != inst.ty || reached(from) && !defined(operand, from, usize::MAX) {
-                        return Err(broken(format!("phi %{} takes %{} from b{from}", value.0, operand.0)));
+                    if function.ty(operand) != inst.ty || reached(from) && !defined(operand, from, usize::MAX)
+                    {
+                        return Err(broken(format!(
+                            "phi %{} takes %{} from b{from}",
+                            value.0, operand.0
+                        )));
                     }
                 }
-            } else if let Some(bad) = inst.operands.iter().find(|operand| !defined(**operand, number, position)) {
-                return Err(broken(format!("%{} {} uses %{} before it is defined", value.0, inst.op.text(), bad.0)));
+            } else if let Some(bad) = inst
+                .operands
+                .iter()
+                .find(|operand| !defined(**operand, number, position))
+            {
+                return Err(broken(format!(
+                    "%{} {} uses %{} before it is defined",
+                    value.0,
+                    inst.op.text(),
+                    bad.0
+                )));
             }
         }
         if let Some(value) = function.terminator_operand(number)
             && !defined(value, number, usize::MAX)
         {
-            return Err(broken(format!("b{number} ends on %{}, which is not defined there", value.0)));
+            return Err(broken(format!(
+                "b{number} ends on %{}, which is not defined there",
+                value.0
+            )));
         }
     }
     Ok(())

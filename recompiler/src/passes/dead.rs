@@ -6,7 +6,12 @@ pub(crate) fn remove_dead(function: &mut Function) {
     let mut live = vec![false; function.insts.len()];
     let mut work: Vec<Value> = Vec::new();
     for (number, block) in function.blocks.iter().enumerate() {
-        work.extend(block.insts.iter().filter(|value| function.inst(**value).op.effect() == Effect::Writes));
+        work.extend(
+            block
+                .insts
+                .iter()
+                .filter(|value| function.inst(**value).op.effect() == Effect::Writes),
+        );
         work.extend(function.terminator_operand(number));
     }
     while let Some(value) = work.pop() {

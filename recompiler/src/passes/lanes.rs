@@ -59,7 +59,10 @@ pub(crate) fn divergence(function: &Function) -> Vec<bool> {
     loop {
         let mut changed = false;
         for block in 0..count {
-            if !function.terminator_operand(block).is_some_and(|value| divergent[value.0 as usize]) {
+            if !function
+                .terminator_operand(block)
+                .is_some_and(|value| divergent[value.0 as usize])
+            {
                 continue;
             }
             let end = match function.blocks[block].merge {
@@ -81,13 +84,18 @@ pub(crate) fn divergence(function: &Function) -> Vec<bool> {
         }
         // Loops that lanes leave apart: a divergent branch inside has an arm that jumps to the merge block.
         for head in 0..count {
-            let Merge::Loop { merge, .. } = function.blocks[head].merge else { continue };
+            let Merge::Loop { merge, .. } = function.blocks[head].merge else {
+                continue;
+            };
             let merge = merge.0 as usize;
             if !joins[merge] {
                 continue;
             }
             for block in (0..head).chain(merge..count) {
-                let used = function.blocks[block].insts.iter().flat_map(|v| function.inst(*v).operands.iter().copied());
+                let used = function.blocks[block]
+                    .insts
+                    .iter()
+                    .flat_map(|v| function.inst(*v).operands.iter().copied());
                 for value in used.chain(function.terminator_operand(block)) {
                     let made = home[value.0 as usize];
                     if made >= head && made < merge {
@@ -119,7 +127,9 @@ pub(crate) fn divergence(function: &Function) -> Vec<bool> {
                     | Op::InverseBallot
                     | Op::Refused => true,
                     Op::BallotLow | Op::BallotHigh | Op::AnyLane | Op::ReadFirstLane | Op::ReadLane => false,
-                    Op::Phi => any || joins[number] && inst.operands.windows(2).any(|pair| pair[0] != pair[1]),
+                    Op::Phi => {
+                        any || joins[number] && inst.operands.windows(2).any(|pair| pair[0] != pair[1])
+                    }
                     op if op.effect() == Effect::Writes => true,
                     _ => any,
                 };
@@ -133,4 +143,54 @@ pub(crate) fn divergence(function: &Function) -> Vec<bool> {
             return divergent;
         }
     }
+}
+
+/// Blocks that all invocations of a workgroup pass together, where a barrier may stand. Lanes that a divergent branch
+/// parted are together again at its merge block, unless an arm jumps further: then what lies up to its target is
+/// passed by the rest alone, and a loop that some lanes have left altogether is run by the rest alone.
+pub(crate) fn uniform_blocks(function: &Function) -> Vec<bool> {
+    let divergent = divergence(function);
+    let count = function.blocks.len();
+    let mut uniform = vec![true; count];
+    let mut spoil = |from: usize, to: usize| {
+        for block in uniform.iter_mut().take(to).skip(from) {
+            *block = false;
+        }
+    };
+    // Blocks lie in order and constructs are contiguous.
+    let loop_left_at = |target: usize, from: usize| {
+        (0..from).find(|head| {
+            matches!(function.blocks[*head].merge, Merge::Loop { merge, .. } if merge.0 as usize == target)
+        })
+    };
+    for block in 0..count {
+        if !function
+            .terminator_operand(block)
+            .is_some_and(|value| divergent[value.0 as usize])
+        {
+            continue;
+        }
+        let end = match function.blocks[block].merge {
+            Merge::Selection(merge) => merge.0 as usize,
+            _ => count,
+        };
+        spoil(block + 1, end);
+        for inside in block..end {
+            if matches!(function.blocks[inside].terminator, Terminator::Return) {
+                spoil(0, count);
+            }
+            for to in function.successors(StructuredId(inside as u32)) {
+                let to = to.0 as usize;
+                if to > end {
+                    spoil(end, to);
+                    if let Some(head) = loop_left_at(to, block) {
+                        spoil(head, to);
+                    }
+                } else if to <= block {
+                    spoil(to, end);
+                }
+            }
+        }
+    }
+    uniform
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod dead;
 pub(crate) mod lanes;
+pub(crate) mod lockstep;
 pub(crate) mod numbering;
 pub(crate) mod resources;
 pub(crate) mod simplify;

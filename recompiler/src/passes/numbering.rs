@@ -19,8 +19,13 @@ pub(crate) fn number_values(function: &mut Function) {
             if inst.op.effect() != Effect::Pure || inst.op == Op::Phi {
                 continue;
             }
-            let homes = seen.entry((inst.op, inst.ty, inst.operands.clone(), inst.immediate)).or_default();
-            match homes.iter().find(|(home, _)| *home == block || dominance.dominates(*home, block)) {
+            let homes = seen
+                .entry((inst.op, inst.ty, inst.operands.clone(), inst.immediate))
+                .or_default();
+            match homes
+                .iter()
+                .find(|(home, _)| *home == block || dominance.dominates(*home, block))
+            {
                 Some(&(_, old)) => {
                     forward.insert(value, old);
                 }

@@ -26,8 +26,12 @@ struct Walk<'a> {
 /// # Errors
 /// A descriptor or address that depends on something only known while the program runs.
 pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<ResourcePlan, Fault> {
-    let mut plan = ResourcePlan { alignment, ..ResourcePlan::default() };
-    let mut indices: HashMap<(DescriptorKind, SmallVec<[NodeId; 8]>, Option<ImageDim>, bool), u32> = HashMap::new();
+    let mut plan = ResourcePlan {
+        alignment,
+        ..ResourcePlan::default()
+    };
+    let mut indices: HashMap<(DescriptorKind, SmallVec<[NodeId; 8]>, Option<ImageDim>, bool), u32> =
+        HashMap::new();
     let mut walk = Walk {
         function,
         nodes: Vec::new(),
@@ -40,30 +44,49 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
         for &value in &block.insts {
             let inst = walk.function.inst(value);
             let (parts, access): (SmallVec<[(DescriptorKind, AccessFlags); 2]>, _) = match inst.op {
-                Op::LoadScalarBuffer => {
-                    ([(DescriptorKind::Buffer, AccessFlags::READ)].into_iter().collect(), inst.immediate)
-                }
+                Op::LoadScalarBuffer => (
+                    [(DescriptorKind::Buffer, AccessFlags::READ)]
+                        .into_iter()
+                        .collect(),
+                    inst.immediate,
+                ),
                 Op::LoadBuffer | Op::LoadBufferFormat => {
                     let mut flags = AccessFlags::READ;
                     if inst.op == Op::LoadBufferFormat {
                         flags |= AccessFlags::FORMATTED;
                     }
-                    ([(DescriptorKind::Buffer, flags)].into_iter().collect(), inst.immediate)
+                    (
+                        [(DescriptorKind::Buffer, flags)].into_iter().collect(),
+                        inst.immediate,
+                    )
                 }
-                Op::StoreBuffer => {
-                    ([(DescriptorKind::Buffer, AccessFlags::WRITE)].into_iter().collect(), inst.immediate)
-                }
+                Op::StoreBuffer => (
+                    [(DescriptorKind::Buffer, AccessFlags::WRITE)]
+                        .into_iter()
+                        .collect(),
+                    inst.immediate,
+                ),
                 Op::StoreBufferFormat => {
                     let flags = AccessFlags::WRITE | AccessFlags::FORMATTED;
-                    ([(DescriptorKind::Buffer, flags)].into_iter().collect(), inst.immediate)
+                    (
+                        [(DescriptorKind::Buffer, flags)].into_iter().collect(),
+                        inst.immediate,
+                    )
                 }
                 Op::AtomicBuffer | Op::AtomicBuffer64 => {
                     let flags = AccessFlags::READ | AccessFlags::WRITE | AccessFlags::ATOMIC;
-                    ([(DescriptorKind::Buffer, flags)].into_iter().collect(), inst.immediate)
+                    (
+                        [(DescriptorKind::Buffer, flags)].into_iter().collect(),
+                        inst.immediate,
+                    )
                 }
                 Op::Image | Op::ImageRead => {
-                    let AccessKind::Image { op, .. } = walk.function.accesses[inst.immediate as usize].kind else {
-                        return Err(Reason::Internal(String::from("an image operation without image access")).into());
+                    let AccessKind::Image { op, .. } = walk.function.accesses[inst.immediate as usize].kind
+                    else {
+                        return Err(Reason::Internal(String::from(
+                            "an image operation without image access",
+                        ))
+                        .into());
                     };
                     let mut parts: SmallVec<[(DescriptorKind, AccessFlags); 2]> = SmallVec::new();
                     parts.push((
@@ -71,7 +94,10 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
                         match op {
                             ImageOp::Store { .. } => AccessFlags::WRITE | AccessFlags::STORAGE,
                             ImageOp::Atomic(_) => {
-                                AccessFlags::READ | AccessFlags::WRITE | AccessFlags::ATOMIC | AccessFlags::STORAGE
+                                AccessFlags::READ
+                                    | AccessFlags::WRITE
+                                    | AccessFlags::ATOMIC
+                                    | AccessFlags::STORAGE
                             }
                             ImageOp::Sample { compare: true, .. } => AccessFlags::READ | AccessFlags::COMPARE,
                             _ => AccessFlags::READ,
@@ -98,7 +124,11 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
             let mut list = SmallVec::new();
             for (kind, mut flags) in parts {
                 // Formats of their own make MTBUF's accesses independent of the V#'s format.
-                if let AccessKind::Buffer { formatted: Some(Some(_)), .. } = access.kind {
+                if let AccessKind::Buffer {
+                    formatted: Some(Some(_)),
+                    ..
+                } = access.kind
+                {
                     flags -= AccessFlags::FORMATTED;
                 }
                 let mut words: SmallVec<[NodeId; 8]> = SmallVec::new();
@@ -133,7 +163,9 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
             stripped.push((value, at, list));
         }
     }
-    let Walk { nodes, known, found, .. } = walk;
+    let Walk {
+        nodes, known, found, ..
+    } = walk;
     for (value, words, list) in stripped {
         let inst = &mut function.insts[value.0 as usize];
         inst.operands.drain(..words);
@@ -142,7 +174,13 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
     }
     remove_dead(function);
     // What still reads user data or memory by address reads flat words.
-    let mut walk = Walk { function, nodes, known, found, open: Vec::new() };
+    let mut walk = Walk {
+        function,
+        nodes,
+        known,
+        found,
+        open: Vec::new(),
+    };
     let mut flats: Vec<(Value, u32)> = Vec::new();
     for block in &walk.function.blocks {
         for &value in &block.insts {
@@ -153,14 +191,20 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
             let node = walk.node(value).map_err(|why| {
                 let fault = Fault::from(Reason::Unresolvable { what: "address", why });
                 match (inst.op, walk.function.accesses.get(inst.immediate as usize)) {
-                    (Op::LoadAddress, Some(access)) => fault.at(access.program_counter, || access.instruction.clone()),
+                    (Op::LoadAddress, Some(access)) => {
+                        fault.at(access.program_counter, || access.instruction.clone())
+                    }
                     _ => fault,
                 }
             })?;
-            let slot = plan.flat.iter().position(|known| *known == node).unwrap_or_else(|| {
-                plan.flat.push(node);
-                plan.flat.len() - 1
-            });
+            let slot = plan
+                .flat
+                .iter()
+                .position(|known| *known == node)
+                .unwrap_or_else(|| {
+                    plan.flat.push(node);
+                    plan.flat.len() - 1
+                });
             flats.push((value, slot as u32));
         }
     }
@@ -177,7 +221,11 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
 
 impl Walk<'_> {
     fn make(&mut self, op: NodeOp, operands: &[NodeId], immediate: u32) -> NodeId {
-        let mut node = Node { op, operands: [NodeId(0); 5], immediate };
+        let mut node = Node {
+            op,
+            operands: [NodeId(0); 5],
+            immediate,
+        };
         node.operands[..operands.len()].copy_from_slice(operands);
         *self.known.entry(node).or_insert_with(|| {
             self.nodes.push(node);
@@ -200,7 +248,11 @@ impl Walk<'_> {
         let node = self.compute(value);
         self.open.pop();
         let node = node.map_err(|why| {
-            if why.is_empty() { format!("it depends on `{}`", inst.op.text()) } else { why }
+            if why.is_empty() {
+                format!("it depends on `{}`", inst.op.text())
+            } else {
+                why
+            }
         })?;
         self.found.insert(value, node);
         Ok(node)
@@ -230,7 +282,11 @@ impl Walk<'_> {
             _ => None,
         };
         if let Some(op) = binary {
-            if inst.operands.iter().any(|operand| !matches!(self.function.ty(*operand), Type::U32 | Type::Bool)) {
+            if inst
+                .operands
+                .iter()
+                .any(|operand| !matches!(self.function.ty(*operand), Type::U32 | Type::Bool))
+            {
                 return Err(String::from("it is computed in 64 bits"));
             }
             let operands = [self.node(inst.operands[0])?, self.node(inst.operands[1])?];
@@ -251,7 +307,11 @@ impl Walk<'_> {
                     Some(offset) => self.node(offset)?,
                     None => self.make(NodeOp::Const, &[], 0),
                 };
-                self.make(NodeOp::LoadAddress, &[operands[0], operands[1], offset], immediate)
+                self.make(
+                    NodeOp::LoadAddress,
+                    &[operands[0], operands[1], offset],
+                    immediate,
+                )
             }
             Op::LoadScalarBuffer if inst.operands.len() == 5 => {
                 let (offset, immediate) = self.split(inst.operands[4]);
@@ -274,14 +334,24 @@ impl Walk<'_> {
                 self.make(NodeOp::Equal, &operands, 0)
             }
             Op::FieldU | Op::FieldS => {
-                let operands =
-                    [self.node(inst.operands[0])?, self.node(inst.operands[1])?, self.node(inst.operands[2])?];
-                let op = if inst.op == Op::FieldU { NodeOp::BitfieldUnsigned } else { NodeOp::BitfieldSigned };
+                let operands = [
+                    self.node(inst.operands[0])?,
+                    self.node(inst.operands[1])?,
+                    self.node(inst.operands[2])?,
+                ];
+                let op = if inst.op == Op::FieldU {
+                    NodeOp::BitfieldUnsigned
+                } else {
+                    NodeOp::BitfieldSigned
+                };
                 self.make(op, &operands, 0)
             }
             Op::Select if matches!(inst.ty, Type::U32 | Type::Bool) => {
-                let operands =
-                    [self.node(inst.operands[0])?, self.node(inst.operands[1])?, self.node(inst.operands[2])?];
+                let operands = [
+                    self.node(inst.operands[0])?,
+                    self.node(inst.operands[1])?,
+                    self.node(inst.operands[2])?,
+                ];
                 self.make(NodeOp::Select, &operands, 0)
             }
             // All lanes agree on what a plan can compute.

@@ -19,7 +19,12 @@ pub(crate) fn simplify(function: &mut Function) {
 
 fn constant(function: &mut Function, known: &mut HashMap<(Type, u64), Value>, ty: Type, bits: u64) -> Value {
     *known.entry((ty, bits)).or_insert_with(|| {
-        function.insts.push(Inst { op: Op::Const, ty, operands: Operands::new(), immediate: bits });
+        function.insts.push(Inst {
+            op: Op::Const,
+            ty,
+            operands: Operands::new(),
+            immediate: bits,
+        });
         let value = Value(function.insts.len() as u32 - 1);
         function.blocks[0].insts.insert(0, value);
         value
@@ -101,7 +106,11 @@ fn branches(function: &mut Function) -> bool {
                 None if yes == no => Some(*yes),
                 None => None,
             },
-            Terminator::Switch { selector, cases, default } => function
+            Terminator::Switch {
+                selector,
+                cases,
+                default,
+            } => function
                 .constant(*selector)
                 .filter(|_| !cases.is_empty())
                 .map(|number| cases.get(number as usize).copied().unwrap_or(*default)),
@@ -150,7 +159,9 @@ fn branches(function: &mut Function) -> bool {
 
 fn remove_edge(function: &mut Function, from: StructuredId, to: StructuredId) {
     let block = &mut function.blocks[to.0 as usize];
-    let Some(position) = block.predecessors.iter().position(|p| *p == from) else { return };
+    let Some(position) = block.predecessors.iter().position(|p| *p == from) else {
+        return;
+    };
     block.predecessors.remove(position);
     for &value in &block.insts {
         let inst = &mut function.insts[value.0 as usize];

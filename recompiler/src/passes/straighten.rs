@@ -18,18 +18,21 @@ pub(crate) fn straighten(function: &mut Function) {
         }
     }
     for block in 0..count {
-        loop {
-            let Terminator::Jump(to) = function.blocks[block].terminator else { break };
+        while let Terminator::Jump(to) = function.blocks[block].terminator {
             let next = to.0 as usize;
             let loops = |block: usize| matches!(function.blocks[block].merge, Merge::Loop { .. });
             let single = function.blocks[next].predecessors[..] == [StructuredId(block as u32)];
             let joins = single && next != block && !named[next] && !loops(block) && !loops(next);
-            let phis = function.blocks[next].insts.first().is_some_and(|v| function.inst(*v).op == Op::Phi);
+            let phis = function.blocks[next]
+                .insts
+                .first()
+                .is_some_and(|v| function.inst(*v).op == Op::Phi);
             if !joins || phis {
                 break;
             }
-            let taken = std::mem::replace(&mut function.blocks[next].insts, Vec::new());
-            let terminator = std::mem::replace(&mut function.blocks[next].terminator, Terminator::Unreachable);
+            let taken = std::mem::take(&mut function.blocks[next].insts);
+            let terminator =
+                std::mem::replace(&mut function.blocks[next].terminator, Terminator::Unreachable);
             let merge = std::mem::replace(&mut function.blocks[next].merge, Merge::None);
             function.blocks[next].predecessors.clear();
             let this = &mut function.blocks[block];

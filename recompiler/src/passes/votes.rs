@@ -17,7 +17,14 @@ pub(crate) fn relax_votes(function: &mut Function) {
             let inst = function.inst(value).clone();
             if inst.op == Op::AnyLane {
                 let mut made = Vec::new();
-                if let Some(agreed) = agreed(function, &divergent, inst.operands[0], inst.operands[1], 0, &mut made) {
+                if let Some(agreed) = agreed(
+                    function,
+                    &divergent,
+                    inst.operands[0],
+                    inst.operands[1],
+                    0,
+                    &mut made,
+                ) {
                     // The vote becomes a copy of the agreed bit, which later folding removes.
                     let inst = &mut function.insts[value.0 as usize];
                     inst.op = Op::LAnd;
@@ -31,7 +38,9 @@ pub(crate) fn relax_votes(function: &mut Function) {
         }
     }
     for block in 0..function.blocks.len() {
-        let Terminator::Branch { condition, .. } = function.blocks[block].terminator else { continue };
+        let Terminator::Branch { condition, .. } = function.blocks[block].terminator else {
+            continue;
+        };
         if let Some(new) = own(function, block, condition, 0)
             && let Terminator::Branch { condition, .. } = &mut function.blocks[block].terminator
         {
@@ -49,7 +58,10 @@ fn agreed(
     depth: u32,
     made: &mut Vec<Value>,
 ) -> Option<Value> {
-    if divergent.get(value.0 as usize).is_some_and(|divergent| !divergent) {
+    if divergent
+        .get(value.0 as usize)
+        .is_some_and(|divergent| !divergent)
+    {
         return Some(value);
     }
     let inst = function.inst(value).clone();
@@ -64,7 +76,7 @@ fn agreed(
             agreed(function, divergent, inst.operands[0], exec, depth + 1, made)
         }
         Op::LAnd | Op::LOr | Op::LXor | Op::LNot => {
-            let mut new = inst.clone();
+            let mut new = inst;
             for operand in &mut new.operands {
                 *operand = agreed(function, divergent, *operand, exec, depth + 1, made)?;
             }

@@ -87,7 +87,13 @@ pub fn evaluate(plan: &ResourcePlan, inputs: &Inputs<'_>, out: &mut Evaluation) 
     out.memo.resize(plan.nodes.len(), 0);
     out.known.clear();
     out.known.resize(plan.nodes.len(), false);
-    let mut walk = Walk { plan, inputs, memo: &mut out.memo, known: &mut out.known, reads: &mut out.reads };
+    let mut walk = Walk {
+        plan,
+        inputs,
+        memo: &mut out.memo,
+        known: &mut out.known,
+        reads: &mut out.reads,
+    };
     let mut residuals = 0;
     for &id in &plan.flat {
         out.flat.push(walk.value(id, 0)?);
@@ -149,9 +155,12 @@ impl Walk<'_> {
         let [a, b, c, ..] = x;
         Ok(match node.op {
             NodeOp::Const => node.immediate,
-            NodeOp::UserData => {
-                self.inputs.user_data.get(node.immediate as usize).copied().unwrap_or_default()
-            }
+            NodeOp::UserData => self
+                .inputs
+                .user_data
+                .get(node.immediate as usize)
+                .copied()
+                .unwrap_or_default(),
             NodeOp::ShaderBaseLow => self.inputs.shader_base.0 as u32,
             NodeOp::ShaderBaseHigh => (self.inputs.shader_base.0 >> 32) as u32,
             NodeOp::LoadAddress => {
@@ -171,7 +180,9 @@ impl Walk<'_> {
                     return Ok(0);
                 }
                 let base = (u64::from(b & 0xffff) << 32 | u64::from(a)) & !3;
-                self.read(GuestAddress(base.checked_add(offset).ok_or(EvaluateError::Overflow)?))?
+                self.read(GuestAddress(
+                    base.checked_add(offset).ok_or(EvaluateError::Overflow)?,
+                ))?
             }
             NodeOp::Add => a.wrapping_add(b),
             NodeOp::Sub => a.wrapping_sub(b),
@@ -187,7 +198,11 @@ impl Walk<'_> {
             NodeOp::BitfieldUnsigned => bitfield(a, b, c)?,
             NodeOp::BitfieldSigned => {
                 let field = bitfield(a, b, c)?;
-                if c == 0 { 0 } else { ((field << (32 - c)).cast_signed() >> (32 - c)).cast_unsigned() }
+                if c == 0 {
+                    0
+                } else {
+                    ((field << (32 - c)).cast_signed() >> (32 - c)).cast_unsigned()
+                }
             }
             NodeOp::MinUnsigned => a.min(b),
             NodeOp::MaxUnsigned => a.max(b),
@@ -202,7 +217,11 @@ impl Walk<'_> {
     }
 
     fn read(&mut self, address: GuestAddress) -> Result<u32, EvaluateError> {
-        let word = self.inputs.memory.read_u32(address).ok_or(EvaluateError::Inaccessible(address))?;
+        let word = self
+            .inputs
+            .memory
+            .read_u32(address)
+            .ok_or(EvaluateError::Inaccessible(address))?;
         // Descriptors are read word by word from one place: one range for each run keeps the list short.
         match self.reads.last_mut() {
             Some(last) if last.end() == address => *last = GuestRange::new(last.start(), last.size() + 4),

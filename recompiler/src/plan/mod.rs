@@ -117,6 +117,9 @@ impl ResourcePlan {
     /// Number of descriptors of kind `Buffer`.
     #[must_use]
     pub fn buffer_count(&self) -> usize {
-        self.descriptors.iter().filter(|d| d.kind == DescriptorKind::Buffer).count()
+        self.descriptors
+            .iter()
+            .filter(|d| d.kind == DescriptorKind::Buffer)
+            .count()
     }
 }

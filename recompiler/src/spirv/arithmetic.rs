@@ -60,15 +60,24 @@ impl Emitter<'_> {
             }
             Op::MulHighU | Op::MulHighS => {
                 let pair = self.b.type_struct([ty, ty]);
-                let opcode = if inst.op == Op::MulHighU { S::UMulExtended } else { S::SMulExtended };
+                let opcode = if inst.op == Op::MulHighU {
+                    S::UMulExtended
+                } else {
+                    S::SMulExtended
+                };
                 let both = self.op(opcode, pair, &x)?;
-                let operands =
-                    vec![rspirv::dr::Operand::IdRef(both), rspirv::dr::Operand::LiteralBit32(1)];
+                let operands = vec![
+                    rspirv::dr::Operand::IdRef(both),
+                    rspirv::dr::Operand::LiteralBit32(1),
+                ];
                 self.op_with(S::CompositeExtract, ty, operands)
             }
             Op::Saturate => {
                 let (zero, one) = if inst.ty == Type::F64 {
-                    (self.constant(Type::F64, 0), self.constant(Type::F64, 1.0_f64.to_bits()))
+                    (
+                        self.constant(Type::F64, 0),
+                        self.constant(Type::F64, 1.0_f64.to_bits()),
+                    )
                 } else {
                     (self.float(0.0), self.float(1.0))
                 };
@@ -81,8 +90,10 @@ impl Emitter<'_> {
                 let pair = self.b.type_struct([float, word]);
                 let both = self.ext(pair, GLOp::FrexpStruct, &x)?;
                 let index = u32::from(inst.op == Op::FrexpExponent);
-                let operands =
-                    vec![rspirv::dr::Operand::IdRef(both), rspirv::dr::Operand::LiteralBit32(index)];
+                let operands = vec![
+                    rspirv::dr::Operand::IdRef(both),
+                    rspirv::dr::Operand::LiteralBit32(index),
+                ];
                 self.op_with(S::CompositeExtract, ty, operands)
             }
             Op::Fract => {
@@ -95,7 +106,7 @@ impl Emitter<'_> {
                 let below = self.constant(Type::F32, 0x3f7f_ffff);
                 self.ext(ty, GLOp::NMin, &[rest, below])
             }
-            Op::F32ToU32 | Op::F32ToS32 | Op::F64ToU32 | Op::F64ToS32 => self.to_integer(inst, x[0]),
+            Op::F32ToU32 | Op::F32ToS32 | Op::F64ToU32 | Op::F64ToS32 => self.saturating_integer(inst, x[0]),
             Op::PackHalf | Op::PackSnorm16 | Op::PackUnorm16 => {
                 let pair = self.vector(Type::F32, 2);
                 let vector = self.op(S::CompositeConstruct, pair, &x)?;
@@ -124,12 +135,15 @@ impl Emitter<'_> {
             word = self.op(S::ShiftRightLogical, ty, &[word, sixteen])?;
         }
         let both = self.ext(pair, GLOp::UnpackHalf2x16, &[word])?;
-        let operands = vec![rspirv::dr::Operand::IdRef(both), rspirv::dr::Operand::LiteralBit32(0)];
+        let operands = vec![
+            rspirv::dr::Operand::IdRef(both),
+            rspirv::dr::Operand::LiteralBit32(0),
+        ];
         self.op_with(S::CompositeExtract, float, operands)
     }
 
     /// Saturating conversion; NaN becomes 0. SPIR-V leaves values out of range undefined.
-    fn to_integer(&mut self, inst: &Inst, x: Word) -> Emitted {
+    fn saturating_integer(&mut self, inst: &Inst, x: Word) -> Emitted {
         let source = self.function.ty(inst.operands[0]);
         let signed = matches!(inst.op, Op::F32ToS32 | Op::F64ToS32);
         let (float, word, truth) = (self.ty(source), self.u32(), self.b.type_bool());
@@ -144,7 +158,11 @@ impl Emitter<'_> {
         };
         let (low, high, zero) = (constant(self, low), constant(self, high), self.word(0));
         let clamped = self.ext(float, GLOp::NMax, &[x, low])?;
-        let converted = self.op(if signed { S::ConvertFToS } else { S::ConvertFToU }, word, &[clamped])?;
+        let converted = self.op(
+            if signed { S::ConvertFToS } else { S::ConvertFToU },
+            word,
+            &[clamped],
+        )?;
         let too_high = self.op(S::FOrdGreaterThanEqual, truth, &[x, high])?;
         let over = self.word(over);
         let limited = self.op(S::Select, word, &[too_high, over, converted])?;

@@ -7,7 +7,11 @@ use relic_core::gpu::format::{FormatInfo, GuestFormat, NumberClass};
 use rspirv::spirv::{GlslStd450Op as GLOp, Op as S, Word};
 
 impl Emitter<'_> {
-    fn format_info(&self, descriptor: u32, own: Option<u8>) -> Result<(&'static FormatInfo, [u8; 4]), Reason> {
+    fn format_info(
+        &self,
+        descriptor: u32,
+        own: Option<u8>,
+    ) -> Result<(&'static FormatInfo, [u8; 4]), Reason> {
         let shape = self.buffer_shapes.get(&descriptor).copied().unwrap_or_default();
         let number = match own {
             Some(number) => u32::from(number),
@@ -18,7 +22,11 @@ impl Emitter<'_> {
             .filter(|info| info.block == 1 && info.class != NumberClass::SharedExponent)
             .ok_or_else(|| Reason::Specialization(format!("format {number} has no buffer decoder")))?;
         // An instruction's own format comes with identity selectors.
-        let selectors = if own.is_some() { [4, 5, 6, 7] } else { shape.dst_sel };
+        let selectors = if own.is_some() {
+            [4, 5, 6, 7]
+        } else {
+            shape.dst_sel
+        };
         Ok((info, selectors))
     }
 
@@ -55,19 +63,23 @@ impl Emitter<'_> {
                         known
                     } else {
                         let word = self.component_word(descriptor, address, info, component, &mut dwords)?;
-                        let value = if d16 { self.to_16(word, integer)? } else { word };
+                        let value = if d16 { self.narrowed(word, integer)? } else { word };
                         decoded[component] = Some(value);
                         value
                     }
                 }
-                other => return Err(Reason::Specialization(format!("channel selector {other} means nothing"))),
+                other => {
+                    return Err(Reason::Specialization(format!(
+                        "channel selector {other} means nothing"
+                    )));
+                }
             };
         }
         let vector = self.vector(Type::U32, 4);
         self.op(S::CompositeConstruct, vector, &result)
     }
 
-    fn to_16(&mut self, word: Word, integer: bool) -> Emitted {
+    fn narrowed(&mut self, word: Word, integer: bool) -> Emitted {
         let ty = self.u32();
         if integer {
             let mask = self.word(0xffff);
@@ -88,7 +100,10 @@ impl Emitter<'_> {
         dwords: &mut [Option<Word>; 4],
     ) -> Emitted {
         let bits = u32::from(info.components[component]);
-        let start: u32 = info.components[..component].iter().map(|bits| u32::from(*bits)).sum();
+        let start: u32 = info.components[..component]
+            .iter()
+            .map(|bits| u32::from(*bits))
+            .sum();
         let number = (start / 32) as usize;
         let dword = match dwords[number] {
             Some(dword) => dword,
@@ -108,12 +123,23 @@ impl Emitter<'_> {
             }
         };
         let word = self.u32();
-        let signed = matches!(info.class, NumberClass::Snorm | NumberClass::Sscaled | NumberClass::Sint);
+        let signed = matches!(
+            info.class,
+            NumberClass::Snorm | NumberClass::Sscaled | NumberClass::Sint
+        );
         let field = if bits == 32 {
             dword
         } else {
             let (offset, count) = (self.word(start % 32), self.word(bits));
-            self.op(if signed { S::BitFieldSExtract } else { S::BitFieldUExtract }, word, &[dword, offset, count])?
+            self.op(
+                if signed {
+                    S::BitFieldSExtract
+                } else {
+                    S::BitFieldUExtract
+                },
+                word,
+                &[dword, offset, count],
+            )?
         };
         let float = self.f32();
         let limit = |bits: u32| ((1_u64 << bits) - 1) as f32;
@@ -126,7 +152,10 @@ impl Emitter<'_> {
                 self.op(S::FDiv, float, &[value, top])?
             }
             NumberClass::Snorm => {
-                let (value, top) = (self.op(S::ConvertSToF, float, &[field])?, self.float(limit(bits - 1)));
+                let (value, top) = (
+                    self.op(S::ConvertSToF, float, &[field])?,
+                    self.float(limit(bits - 1)),
+                );
                 let value = self.op(S::FDiv, float, &[value, top])?;
                 let lowest = self.float(-1.0);
                 self.ext(float, GLOp::NMax, &[value, lowest])?
@@ -140,10 +169,16 @@ impl Emitter<'_> {
                     let half = self.op(S::ShiftLeftLogical, word, &[field, shift])?;
                     self.unpack_half(half, 0)?
                 }
-                _ => return Err(Reason::Specialization(format!("{bits}-bit floats have no decoder"))),
+                _ => {
+                    return Err(Reason::Specialization(format!(
+                        "{bits}-bit floats have no decoder"
+                    )));
+                }
             },
             NumberClass::Srgb | NumberClass::SharedExponent => {
-                return Err(Reason::Specialization(String::from("this number class has no buffer decoder")));
+                return Err(Reason::Specialization(String::from(
+                    "this number class has no buffer decoder",
+                )));
             }
         };
         self.op(S::Bitcast, word, &[value])
@@ -169,9 +204,15 @@ impl Emitter<'_> {
                 break;
             }
             if selectors[component] != 4 + component as u8 {
-                return Err(Reason::Specialization(String::from("stores through a V# that permutes channels")));
+                return Err(Reason::Specialization(String::from(
+                    "stores through a V# that permutes channels",
+                )));
             }
-            let source = if component < usize::from(components) { values[component] } else { self.word(0) };
+            let source = if component < usize::from(components) {
+                values[component]
+            } else {
+                self.word(0)
+            };
             let field = self.encode(source, bits, info.class, d16)?;
             let slot = &mut dwords[(start / 32) as usize];
             let current = *slot;
@@ -217,13 +258,19 @@ impl Emitter<'_> {
             let mask = this.word((1 << bits) - 1);
             this.op(S::BitwiseAnd, word, &[value, mask])
         };
-        let source = |this: &mut Self| if d16 { this.unpack_half(value, 0) } else { this.as_float(value) };
+        let source = |this: &mut Self| {
+            if d16 {
+                this.unpack_half(value, 0)
+            } else {
+                this.as_float(value)
+            }
+        };
         match class {
             NumberClass::Uint | NumberClass::Sint => mask(self, value),
             NumberClass::Float if bits == 32 && !d16 => Ok(value),
             NumberClass::Float if bits == 16 && d16 => mask(self, value),
             NumberClass::Float if bits == 16 => {
-                let half = self.to_16(value, false)?;
+                let half = self.narrowed(value, false)?;
                 mask(self, half)
             }
             NumberClass::Unorm | NumberClass::Snorm => {
@@ -237,7 +284,9 @@ impl Emitter<'_> {
                 let x = self.op(if signed { S::ConvertFToS } else { S::ConvertFToU }, word, &[x])?;
                 mask(self, x)
             }
-            _ => Err(Reason::Specialization(format!("{bits}-bit {class:?} components have no encoder"))),
+            _ => Err(Reason::Specialization(format!(
+                "{bits}-bit {class:?} components have no encoder"
+            ))),
         }
     }
 }

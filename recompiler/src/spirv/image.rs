@@ -10,7 +10,10 @@ use crate::refusal::Reason;
 use crate::specialization::NumericClass;
 use crate::translate::image::{coordinates, gradients};
 use rspirv::dr::Operand;
-use rspirv::spirv::{Capability, Decoration, Dim, GlslStd450Op as GLOp, ImageFormat, ImageOperands, Op as S, StorageClass, Word};
+use rspirv::spirv::{
+    Capability, Decoration, Dim, GlslStd450Op as GLOp, ImageFormat, ImageOperands, Op as S, StorageClass,
+    Word,
+};
 
 impl Emitter<'_> {
     fn component_type(&mut self, class: NumericClass) -> Word {
@@ -23,8 +26,10 @@ impl Emitter<'_> {
 
     fn image_type(&mut self, descriptor: u32) -> Result<Word, Reason> {
         let source = &self.program.plan.descriptors[descriptor as usize];
-        let (storage, atomic) =
-            (source.access.contains(AccessFlags::STORAGE), source.access.contains(AccessFlags::ATOMIC));
+        let (storage, atomic) = (
+            source.access.contains(AccessFlags::STORAGE),
+            source.access.contains(AccessFlags::ATOMIC),
+        );
         let dim = source.dim.unwrap_or(ImageDim::D2);
         let shape = self.image_shapes.get(&descriptor).copied().unwrap_or_default();
         let component = self.component_type(shape.class);
@@ -51,12 +56,16 @@ impl Emitter<'_> {
             (true, NumericClass::Uint) => ImageFormat::R32ui,
             (true, NumericClass::Sint) => ImageFormat::R32i,
             (true, NumericClass::Float) => {
-                return Err(Reason::Specialization(String::from("an image atomic on a float view")));
+                return Err(Reason::Specialization(String::from(
+                    "an image atomic on a float view",
+                )));
             }
             _ => ImageFormat::Unknown,
         };
         let sampled = if storage { 2 } else { 1 };
-        Ok(self.b.type_image(component, kind, 0, arrayed, multisampled, sampled, format, None))
+        Ok(self
+            .b
+            .type_image(component, kind, 0, arrayed, multisampled, sampled, format, None))
     }
 
     fn resource(&mut self, descriptor: u32, ty: Word) -> Word {
@@ -65,8 +74,10 @@ impl Emitter<'_> {
         }
         let variable = self.global_variable(ty, StorageClass::UniformConstant);
         let binding = self.specialization.binding_base + descriptor;
-        self.b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
-        self.b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
+        self.b
+            .decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
+        self.b
+            .decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
         self.images.insert(descriptor, variable);
         variable
     }
@@ -99,28 +110,64 @@ impl Emitter<'_> {
 
     pub(super) fn image(&mut self, inst: &Inst) -> Emitted {
         let access = self.access_of(inst)?;
-        let AccessKind::Image { op, dim, dmask, unnormalised } = access.kind.clone() else {
-            return Err(Reason::Internal(String::from("an image operation without image access")));
+        let AccessKind::Image {
+            op,
+            dim,
+            dmask,
+            unnormalised,
+        } = access.kind.clone()
+        else {
+            return Err(Reason::Internal(String::from(
+                "an image operation without image access",
+            )));
         };
         let descriptors = access.descriptors.clone();
         let Some(&descriptor) = descriptors.first() else {
-            return Err(Reason::Internal(String::from("an image operation without a descriptor")));
+            return Err(Reason::Internal(String::from(
+                "an image operation without a descriptor",
+            )));
         };
         let ty = self.image_type(descriptor)?;
-        let class = self.image_shapes.get(&descriptor).copied().unwrap_or_default().class;
+        let class = self
+            .image_shapes
+            .get(&descriptor)
+            .copied()
+            .unwrap_or_default()
+            .class;
         let variable = self.resource(descriptor, ty);
         let x: Vec<Word> = inst.operands.iter().map(|operand| self.id(*operand)).collect();
         match op {
-            ImageOp::Sample { level, compare, offset, gather } => {
+            ImageOp::Sample {
+                level,
+                compare,
+                offset,
+                gather,
+            } => {
                 if unnormalised {
                     return Err(Reason::Unsupported("unnormalised coordinates"));
                 }
-                let offset = if offset { Some(self.constant_offset(inst, dim)?) } else { None };
+                let offset = if offset {
+                    Some(self.constant_offset(inst, dim)?)
+                } else {
+                    None
+                };
                 let Some(&sampler) = descriptors.get(1) else {
                     return Err(Reason::Internal(String::from("a sample without a sampler")));
                 };
                 let combined = self.combine(ty, variable, sampler)?;
-                self.sample(&x, combined, class, dim, Sample { level, compare, offset, gather, dmask })
+                self.sample(
+                    &x,
+                    combined,
+                    class,
+                    dim,
+                    Sample {
+                        level,
+                        compare,
+                        offset,
+                        gather,
+                        dmask,
+                    },
+                )
             }
             ImageOp::QueryLod => {
                 let Some(&sampler) = descriptors.get(1) else {
@@ -157,13 +204,22 @@ impl Emitter<'_> {
                 let zero = self.word(0);
                 let pointer = self.op(S::ImageTexelPointer, pointer_type, &[variable, coordinate, zero])?;
                 let old = if class == NumericClass::Sint {
-                    let (data, comparand) =
-                        (self.op(S::Bitcast, component, &[x[count]])?, self.op(S::Bitcast, component, &[x[count + 1]])?);
+                    let (data, comparand) = (
+                        self.op(S::Bitcast, component, &[x[count]])?,
+                        self.op(S::Bitcast, component, &[x[count + 1]])?,
+                    );
                     let old = self.atomic_typed(atomic, pointer, data, comparand, component)?;
                     let word = self.u32();
                     self.op(S::Bitcast, word, &[old])?
                 } else {
-                    self.atomic(atomic, pointer, x[count], x[count + 1], Type::U32, StorageClass::Image)?
+                    self.atomic(
+                        atomic,
+                        pointer,
+                        x[count],
+                        x[count + 1],
+                        Type::U32,
+                        StorageClass::Image,
+                    )?
                 };
                 let vector = self.vector(Type::U32, 4);
                 self.op(S::CompositeConstruct, vector, &[old, zero, zero, zero])
@@ -187,7 +243,11 @@ impl Emitter<'_> {
 
     /// The packed offsets of an `_o` instruction: six signed bits in each byte. SPIR-V takes constants only.
     fn constant_offset(&mut self, inst: &Inst, dim: ImageDim) -> Emitted {
-        let Some(bits) = inst.operands.first().and_then(|first| self.function.constant(*first)) else {
+        let Some(bits) = inst
+            .operands
+            .first()
+            .and_then(|first| self.function.constant(*first))
+        else {
             return Err(Reason::Unsupported("a texel offset that is not constant"));
         };
         let signed = self.signed();
@@ -205,18 +265,37 @@ impl Emitter<'_> {
         Ok(self.b.constant_composite(vector, parts))
     }
 
-    fn sample(&mut self, x: &[Word], image: Word, class: NumericClass, dim: ImageDim, sample: Sample) -> Emitted {
+    fn sample(
+        &mut self,
+        x: &[Word],
+        image: Word,
+        class: NumericClass,
+        dim: ImageDim,
+        sample: Sample,
+    ) -> Emitted {
         let mut at = usize::from(sample.offset.is_some());
         let mut take = |count: usize| {
             let list = x.get(at..at + count).map(<[Word]>::to_vec);
             at += count;
             list.ok_or_else(|| Reason::Internal(String::from("an image instruction has too few addresses")))
         };
-        let bias = if sample.level == Level::Bias { Some(take(1)?[0]) } else { None };
+        let bias = if sample.level == Level::Bias {
+            Some(take(1)?[0])
+        } else {
+            None
+        };
         let reference = if sample.compare { Some(take(1)?[0]) } else { None };
-        let slopes = if sample.level == Level::Gradient { Some(take(2 * gradients(dim))?) } else { None };
+        let slopes = if sample.level == Level::Gradient {
+            Some(take(2 * gradients(dim))?)
+        } else {
+            None
+        };
         let place = take(coordinates(dim))?;
-        let lod = if sample.level == Level::Explicit { Some(take(1)?[0]) } else { None };
+        let lod = if sample.level == Level::Explicit {
+            Some(take(1)?[0])
+        } else {
+            None
+        };
 
         let mut place = self.floats(&place)?;
         let float = self.f32();
@@ -300,7 +379,12 @@ impl Emitter<'_> {
     /// Face coordinates lie in 1..2 and the face number counts 8 a layer on the guest.
     fn cube_layers(&mut self, place: &mut [Word]) -> Result<(), Reason> {
         let float = self.f32();
-        let (one, eighth, six, eight) = (self.float(1.0), self.float(0.125), self.float(6.0), self.float(8.0));
+        let (one, eighth, six, eight) = (
+            self.float(1.0),
+            self.float(0.125),
+            self.float(6.0),
+            self.float(8.0),
+        );
         for coordinate in place.iter_mut().take(2) {
             *coordinate = self.op(S::FSub, float, &[*coordinate, one])?;
         }
@@ -342,9 +426,22 @@ impl Emitter<'_> {
         self.as_words(texel, class)
     }
 
-    fn store_texel(&mut self, x: &[Word], ty: Word, variable: Word, class: NumericClass, dim: ImageDim) -> Emitted {
-        self.need_feature(Features::IMAGE_WRITE_WITHOUT_FORMAT, "image stores without a format")?;
-        self.need("StorageImageWriteWithoutFormat", Capability::StorageImageWriteWithoutFormat);
+    fn store_texel(
+        &mut self,
+        x: &[Word],
+        ty: Word,
+        variable: Word,
+        class: NumericClass,
+        dim: ImageDim,
+    ) -> Emitted {
+        self.need_feature(
+            Features::IMAGE_WRITE_WITHOUT_FORMAT,
+            "image stores without a format",
+        )?;
+        self.need(
+            "StorageImageWriteWithoutFormat",
+            Capability::StorageImageWriteWithoutFormat,
+        );
         let count = coordinates(dim);
         let image = self.op(S::Load, ty, &[variable])?;
         let coordinate = self.join(Type::U32, false, &x[..count])?;
@@ -359,7 +456,14 @@ impl Emitter<'_> {
             });
         }
         let texel = self.op(S::CompositeConstruct, vector, &data)?;
-        self.act(S::ImageWrite, vec![Operand::IdRef(image), Operand::IdRef(coordinate), Operand::IdRef(texel)])?;
+        self.act(
+            S::ImageWrite,
+            vec![
+                Operand::IdRef(image),
+                Operand::IdRef(coordinate),
+                Operand::IdRef(texel),
+            ],
+        )?;
         Ok(0)
     }
 
@@ -377,7 +481,10 @@ impl Emitter<'_> {
         let (size, levels) = if multisampled {
             (self.op(S::ImageQuerySize, vector, &[image])?, self.word(1))
         } else {
-            (self.op(S::ImageQuerySizeLod, vector, &[image, level])?, self.op(S::ImageQueryLevels, word, &[image])?)
+            (
+                self.op(S::ImageQuerySizeLod, vector, &[image, level])?,
+                self.op(S::ImageQueryLevels, word, &[image])?,
+            )
         };
         let zero = self.word(1);
         let mut words = [zero, zero, zero, levels];
@@ -398,6 +505,7 @@ impl Emitter<'_> {
     }
 }
 
+#[derive(Clone, Copy)]
 struct Sample {
     level: Level,
     compare: bool,

@@ -2,47 +2,11 @@
 
 use super::{Emitted, Emitter};
 use crate::binary::{Stage, StageRegisters};
-use crate::ir::{Function, Inst, Op, Terminator, Type};
-use crate::passes::lanes::divergence;
+use crate::ir::{Inst, Op, Type};
 use crate::refusal::Reason;
 use crate::translate::lanes::QUAD;
 use rspirv::dr::Operand;
 use rspirv::spirv::{Capability, MemorySemantics, Op as S, Scope, StorageClass, Word};
-
-/// Blocks that all invocations of a workgroup pass together: those outside every construct that a divergent branch
-/// heads. A barrier may stand there.
-pub(super) fn uniform_blocks(function: &Function) -> Vec<bool> {
-    let divergent = divergence(function);
-    let count = function.blocks.len();
-    let mut uniform = vec![true; count];
-    let spreads = |block: usize| match &function.blocks[block].terminator {
-        Terminator::Branch { condition, .. } => divergent[condition.0 as usize],
-        Terminator::Switch { selector, .. } => divergent[selector.0 as usize],
-        _ => false,
-    };
-    if !(0..count).any(spreads) {
-        return uniform;
-    }
-    // Blocks lie in order, constructs are contiguous: a divergent branch spoils what lies up to its merge block. In
-    // a loop with a divergent branch that leaves it, the whole loop is spoiled.
-    use crate::cfg::structured::Merge;
-    for block in 0..count {
-        let end = match function.blocks[block].merge {
-            Merge::Selection(merge) if spreads(block) => merge.0 as usize,
-            Merge::Loop { merge, .. } => {
-                let end = (merge.0 as usize).min(count);
-                if (block..end).any(spreads) { end } else { block }
-            }
-            Merge::None if spreads(block) => count,
-            _ => block,
-        };
-        let first = if matches!(function.blocks[block].merge, Merge::Loop { .. }) { block } else { block + 1 };
-        for inside in uniform.iter_mut().take(end).skip(first) {
-            *inside = false;
-        }
-    }
-    uniform
-}
 
 impl Emitter<'_> {
     fn wave(&self) -> u32 {
@@ -99,13 +63,16 @@ impl Emitter<'_> {
         match inst.op {
             Op::LaneId => {
                 if !self.fits() {
-                    return Err(Reason::Device("subgroups as wide as the guest's waves, which this program counts in"));
+                    return Err(Reason::Device(
+                        "subgroups as wide as the guest's waves, which this program counts in",
+                    ));
                 }
                 self.subgroup_lane()
             }
             Op::InverseBallot => {
                 let lane = self.lane_number()?;
-                let (thirty_two, thirty_one, one, zero) = (self.word(32), self.word(31), self.word(1), self.word(0));
+                let (thirty_two, thirty_one, one, zero) =
+                    (self.word(32), self.word(31), self.word(1), self.word(0));
                 let in_low = self.op(S::ULessThan, truth, &[lane, thirty_two])?;
                 let half = self.op(S::Select, word, &[in_low, x[0], x[1]])?;
                 let count = self.op(S::BitwiseAnd, word, &[lane, thirty_one])?;
@@ -118,8 +85,10 @@ impl Emitter<'_> {
                 self.need("GroupNonUniformBallot", Capability::GroupNonUniformBallot);
                 let vector = self.vector(Type::U32, 4);
                 let ballot = self.subgroup(S::GroupNonUniformBallot, vector, &[x[0]])?;
-                let operands =
-                    vec![Operand::IdRef(ballot), Operand::LiteralBit32(u32::from(inst.op == Op::BallotHigh))];
+                let operands = vec![
+                    Operand::IdRef(ballot),
+                    Operand::LiteralBit32(u32::from(inst.op == Op::BallotHigh)),
+                ];
                 self.op_with(S::CompositeExtract, word, operands)
             }
             Op::AnyLane if self.fits() => {
@@ -208,7 +177,9 @@ impl Emitter<'_> {
     /// Lane operations in compute on devices with other subgroups: through workgroup memory, between barriers.
     fn through_workgroup(&mut self, inst: &Inst, x: &[Word]) -> Emitted {
         let StageRegisters::Compute { num_thread, .. } = self.program.stage else {
-            return Err(Reason::Device("subgroups as wide as the guest's waves, which this program reads across"));
+            return Err(Reason::Device(
+                "subgroups as wide as the guest's waves, which this program reads across",
+            ));
         };
         if !self.uniform_blocks.get(self.block).copied().unwrap_or(false) {
             return Err(Reason::Device(
@@ -248,9 +219,16 @@ impl Emitter<'_> {
             }
             Op::BallotLow | Op::BallotHigh | Op::AnyLane => {
                 let bits = self.gather_bits(index, x[0], inst.op, threads)?;
-                if inst.op == Op::AnyLane { self.op(S::INotEqual, truth, &[bits, zero]) } else { Ok(bits) }
+                if inst.op == Op::AnyLane {
+                    self.op(S::INotEqual, truth, &[bits, zero])
+                } else {
+                    Ok(bits)
+                }
             }
-            _ => Err(Reason::Internal(format!("`{}` is no lane operation", inst.op.text()))),
+            _ => Err(Reason::Internal(format!(
+                "`{}` is no lane operation",
+                inst.op.text()
+            ))),
         }
     }
 
@@ -274,7 +252,11 @@ impl Emitter<'_> {
     fn meet(&mut self) -> Result<(), Reason> {
         let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
         let (scope, semantics) = (self.word(Scope::Workgroup as u32), self.word(semantics.bits()));
-        let operands = vec![Operand::IdScope(scope), Operand::IdScope(scope), Operand::IdMemorySemantics(semantics)];
+        let operands = vec![
+            Operand::IdScope(scope),
+            Operand::IdScope(scope),
+            Operand::IdMemorySemantics(semantics),
+        ];
         self.act(S::ControlBarrier, operands)
     }
 
@@ -318,7 +300,14 @@ impl Emitter<'_> {
         let place = self.wave_word(index, 0, threads)?;
         self.act(S::Store, vec![Operand::IdRef(place), Operand::IdRef(zero)])?;
         self.meet()?;
-        self.atomic(crate::ir::Atomic::Or, place, bit, bit, Type::U32, StorageClass::Workgroup)?;
+        self.atomic(
+            crate::ir::Atomic::Or,
+            place,
+            bit,
+            bit,
+            Type::U32,
+            StorageClass::Workgroup,
+        )?;
         self.meet()?;
         let bits = self.op(S::Load, word, &[place])?;
         self.meet()?;
@@ -333,7 +322,14 @@ impl Emitter<'_> {
         let place = self.wave_word(index, 1, threads)?;
         self.act(S::Store, vec![Operand::IdRef(place), Operand::IdRef(last)])?;
         self.meet()?;
-        self.atomic(crate::ir::Atomic::UMin, place, proposal, proposal, Type::U32, StorageClass::Workgroup)?;
+        self.atomic(
+            crate::ir::Atomic::UMin,
+            place,
+            proposal,
+            proposal,
+            Type::U32,
+            StorageClass::Workgroup,
+        )?;
         self.meet()?;
         let first = self.op(S::Load, word, &[place])?;
         self.meet()?;

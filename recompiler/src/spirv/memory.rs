@@ -45,7 +45,11 @@ impl Emitter<'_> {
                 variable
             }
         };
-        let class = if push.is_some() { StorageClass::PushConstant } else { StorageClass::Uniform };
+        let class = if push.is_some() {
+            StorageClass::PushConstant
+        } else {
+            StorageClass::Uniform
+        };
         let pointer = self.b.type_pointer(None, class, word);
         let zero = self.word(0);
         let chain = if push.is_some() {
@@ -66,21 +70,30 @@ impl Emitter<'_> {
             let members: Vec<Word> = (0..words).map(|_| word).collect();
             let block = self.b.type_struct(members);
             for index in 0..words {
-                self.b.member_decorate(block, index, Decoration::Offset, [Operand::LiteralBit32(offset + 4 * index)]);
+                self.b.member_decorate(
+                    block,
+                    index,
+                    Decoration::Offset,
+                    [Operand::LiteralBit32(offset + 4 * index)],
+                );
             }
             self.b.decorate(block, Decoration::Block, Vec::new());
             return self.global_variable(block, StorageClass::PushConstant);
         }
         let (vector, rows) = (self.vector(Type::U32, 4), self.word(words.div_ceil(4).max(1)));
         let array = self.b.type_array(vector, rows);
-        self.b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(16)]);
+        self.b
+            .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(16)]);
         let block = self.b.type_struct([array]);
-        self.b.member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+        self.b
+            .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
         self.b.decorate(block, Decoration::Block, Vec::new());
         let variable = self.global_variable(block, StorageClass::Uniform);
         let binding = self.specialization.binding_base + self.program.plan.descriptors.len() as u32;
-        self.b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
-        self.b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
+        self.b
+            .decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
+        self.b
+            .decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
         variable
     }
 
@@ -96,18 +109,22 @@ impl Emitter<'_> {
             Some(block) => block,
             None => {
                 let array = self.b.type_runtime_array(element);
-                self.b.decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
+                self.b
+                    .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
                 let block = self.b.type_struct([array]);
-                self.b.member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+                self.b
+                    .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
                 self.b.decorate(block, Decoration::Block, Vec::new());
                 self.block_types.insert(bits, block);
                 block
             }
         };
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
-        self.b.decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
+        self.b
+            .decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
         let binding = self.specialization.binding_base + descriptor;
-        self.b.decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
+        self.b
+            .decorate(variable, Decoration::Binding, [Operand::LiteralBit32(binding)]);
         let access = self.program.plan.descriptors[descriptor as usize].access;
         if !access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) {
             self.b.decorate(variable, Decoration::NonWritable, Vec::new());
@@ -169,7 +186,8 @@ impl Emitter<'_> {
                 // ((i / s) * stride + (o / e) * e) * s + (i % s) * e + o % e, with elements of 4 bytes.
                 let group = shape.index_stride.max(8);
                 let [shift, low, stride, records, two, three, rest] =
-                    [group.trailing_zeros(), group - 1, shape.stride, group, 2, 3, !3].map(|bits| self.word(bits));
+                    [group.trailing_zeros(), group - 1, shape.stride, group, 2, 3, !3]
+                        .map(|bits| self.word(bits));
                 let outer = self.fold2(S::ShiftRightLogical, index, shift)?;
                 let outer = self.fold2(S::IMul, outer, stride)?;
                 let element = self.fold2(S::BitwiseAnd, offset, rest)?;
@@ -284,7 +302,10 @@ impl Emitter<'_> {
                 return Ok(0);
             }
             Op::AtomicShared => {
-                let AccessKind::Buffer { atomic: Some(atomic), .. } = self.access_kind(inst)? else {
+                let AccessKind::Buffer {
+                    atomic: Some(atomic), ..
+                } = self.access_kind(inst)?
+                else {
                     return Err(Reason::Internal(String::from("an atomic without its operation")));
                 };
                 let pointer = self.shared_element(x[0])?;
@@ -307,8 +328,18 @@ impl Emitter<'_> {
             let address = self.buffer_offset_raw(descriptor, offset)?;
             return self.load_dword(descriptor, address);
         }
-        let AccessKind::Buffer { width, indexed, formatted, components, d16, atomic } = kind else {
-            return Err(Reason::Internal(String::from("a buffer operation without a buffer access")));
+        let AccessKind::Buffer {
+            width,
+            indexed,
+            formatted,
+            components,
+            d16,
+            atomic,
+        } = kind
+        else {
+            return Err(Reason::Internal(String::from(
+                "a buffer operation without a buffer access",
+            )));
         };
         let address = self.buffer_offset(descriptor, indexed.then_some(x[0]), x[1])?;
         match inst.op {
@@ -325,26 +356,51 @@ impl Emitter<'_> {
                 }
                 Ok(0)
             }
-            Op::LoadBufferFormat => self.load_format(descriptor, address, formatted.flatten(), components, d16),
+            Op::LoadBufferFormat => {
+                self.load_format(descriptor, address, formatted.flatten(), components, d16)
+            }
             Op::StoreBufferFormat => {
-                self.store_format(descriptor, address, formatted.flatten(), components, d16, &x[2..6])?;
+                self.store_format(
+                    descriptor,
+                    address,
+                    formatted.flatten(),
+                    components,
+                    d16,
+                    &x[2..6],
+                )?;
                 Ok(0)
             }
             Op::AtomicBuffer => {
-                let atomic = atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
+                let atomic =
+                    atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
                 let index = self.dword_index(address)?;
                 let pointer = self.element(descriptor, 32, index)?;
-                self.atomic(atomic, pointer, x[2], x[3], Type::U32, StorageClass::StorageBuffer)
+                self.atomic(
+                    atomic,
+                    pointer,
+                    x[2],
+                    x[3],
+                    Type::U32,
+                    StorageClass::StorageBuffer,
+                )
             }
             _ => {
-                let atomic = atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
+                let atomic =
+                    atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
                 self.need_feature(Features::BUFFER_INT64_ATOMICS, "64-bit buffer atomics")?;
                 self.need("Int64Atomics", Capability::Int64Atomics);
                 self.need("Int64", Capability::Int64);
                 let three = self.word(3);
                 let index = self.fold2(S::ShiftRightLogical, address, three)?;
                 let pointer = self.element(descriptor, 64, index)?;
-                self.atomic(atomic, pointer, x[2], x[3], Type::U64, StorageClass::StorageBuffer)
+                self.atomic(
+                    atomic,
+                    pointer,
+                    x[2],
+                    x[3],
+                    Type::U64,
+                    StorageClass::StorageBuffer,
+                )
             }
         }
     }
@@ -353,7 +409,10 @@ impl Emitter<'_> {
     fn buffer_offset_raw(&mut self, descriptor: u32, offset: Word) -> Emitted {
         let shape = self.buffer_shapes.get(&descriptor).copied();
         let Some(shape) = shape else { return Ok(offset) };
-        let plain = crate::specialization::BufferShape { misaligned: shape.misaligned, ..Default::default() };
+        let plain = crate::specialization::BufferShape {
+            misaligned: shape.misaligned,
+            ..Default::default()
+        };
         self.buffer_shapes.insert(descriptor, plain);
         let address = self.buffer_offset(descriptor, None, offset);
         self.buffer_shapes.insert(descriptor, shape);
@@ -366,7 +425,11 @@ impl Emitter<'_> {
             | MemorySemantics::WORKGROUP_MEMORY
             | MemorySemantics::IMAGE_MEMORY;
         let (scope, semantics) = (self.word(Scope::Workgroup as u32), self.word(semantics.bits()));
-        let operands = vec![Operand::IdScope(scope), Operand::IdScope(scope), Operand::IdMemorySemantics(semantics)];
+        let operands = vec![
+            Operand::IdScope(scope),
+            Operand::IdScope(scope),
+            Operand::IdMemorySemantics(semantics),
+        ];
         self.act(S::ControlBarrier, operands)?;
         Ok(0)
     }
@@ -410,8 +473,11 @@ impl Emitter<'_> {
         class: StorageClass,
     ) -> Emitted {
         let ty = self.ty(ty);
-        let scope =
-            self.word(if class == StorageClass::Workgroup { Scope::Workgroup as u32 } else { Scope::Device as u32 });
+        let scope = self.word(if class == StorageClass::Workgroup {
+            Scope::Workgroup as u32
+        } else {
+            Scope::Device as u32
+        });
         let relaxed = self.word(0);
         let opcode = match atomic {
             Atomic::Swap => S::AtomicExchange,

@@ -8,6 +8,7 @@ mod memory;
 mod stage;
 mod types;
 
+use crate::Program;
 use crate::artifact::{Artifact, Binding, BindingKind, FlatBlock, content_hash};
 use crate::binary::{Features, Stage, StageRegisters};
 use crate::cfg::structured::{Merge, StructuredId};
@@ -15,7 +16,6 @@ use crate::ir::{AccessKind, Effect, Function, Op, Terminator, Type, Value};
 use crate::plan::{AccessFlags, DescriptorKind};
 use crate::refusal::{Fault, Reason};
 use crate::specialization::{BufferShape, FlatLocation, ImageShape, Specialization};
-use crate::Program;
 use hashbrown::HashMap;
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, InsertPoint, Instruction, Operand};
@@ -90,21 +90,27 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         extensions: Vec::new(),
         buffer_shapes: HashMap::new(),
         image_shapes: HashMap::new(),
-        uniform_blocks: lanes::uniform_blocks(function),
+        uniform_blocks: crate::passes::lanes::uniform_blocks(function),
         only_exported: only_exported(function),
         block: 0,
     };
     emitter.shapes()?;
     emitter.b.set_version(1, 5);
     emitter.glsl = emitter.b.ext_inst_import("GLSL.std.450");
-    emitter.b.memory_model(spirv::AddressingModel::Logical, spirv::MemoryModel::GLSL450);
+    emitter
+        .b
+        .memory_model(spirv::AddressingModel::Logical, spirv::MemoryModel::GLSL450);
     let main = emitter.body()?;
     emitter.finish(main)
 }
 
 /// Which values are words of floats that only exports use.
 fn only_exported(function: &Function) -> Vec<bool> {
-    let mut only: Vec<bool> = function.insts.iter().map(|inst| inst.op == Op::BitcastU32).collect();
+    let mut only: Vec<bool> = function
+        .insts
+        .iter()
+        .map(|inst| inst.op == Op::BitcastU32)
+        .collect();
     for (number, block) in function.blocks.iter().enumerate() {
         for &value in &block.insts {
             let inst = function.inst(value);
@@ -123,7 +129,10 @@ fn only_exported(function: &Function) -> Vec<bool> {
 
 impl Emitter<'_> {
     fn shapes(&mut self) -> Result<(), Reason> {
-        let (mut buffers, mut images) = (self.specialization.buffers.iter(), self.specialization.images.iter());
+        let (mut buffers, mut images) = (
+            self.specialization.buffers.iter(),
+            self.specialization.images.iter(),
+        );
         let mismatch = |what: &str| Reason::Specialization(format!("it has too few {what} shapes"));
         for (index, descriptor) in self.program.plan.descriptors.iter().enumerate() {
             match descriptor.kind {
@@ -139,7 +148,9 @@ impl Emitter<'_> {
             }
         }
         if buffers.next().is_some() || images.next().is_some() {
-            return Err(Reason::Specialization(String::from("it has more shapes than the plan has descriptors")));
+            return Err(Reason::Specialization(String::from(
+                "it has more shapes than the plan has descriptors",
+            )));
         }
         Ok(())
     }
@@ -157,7 +168,10 @@ impl Emitter<'_> {
     fn op_with(&mut self, opcode: spirv::Op, ty: Word, operands: Vec<Operand>) -> Emitted {
         let id = self.b.id();
         self.b
-            .insert_into_block(InsertPoint::End, Instruction::new(opcode, Some(ty), Some(id), operands))
+            .insert_into_block(
+                InsertPoint::End,
+                Instruction::new(opcode, Some(ty), Some(id), operands),
+            )
             .map_err(Self::internal)?;
         Ok(id)
     }
@@ -171,7 +185,9 @@ impl Emitter<'_> {
 
     fn ext(&mut self, ty: Word, instruction: spirv::GlslStd450Op, operands: &[Word]) -> Emitted {
         let operands: Vec<_> = operands.iter().map(|&id| Operand::IdRef(id)).collect();
-        self.b.ext_inst(ty, None, self.glsl, instruction as Word, operands).map_err(Self::internal)
+        self.b
+            .ext_inst(ty, None, self.glsl, instruction as Word, operands)
+            .map_err(Self::internal)
     }
 
     fn need(&mut self, name: &'static str, capability: Capability) {
@@ -179,7 +195,11 @@ impl Emitter<'_> {
     }
 
     fn need_feature(&self, feature: Features, what: &'static str) -> Result<(), Reason> {
-        if self.program.profile.features.contains(feature) { Ok(()) } else { Err(Reason::Device(what)) }
+        if self.program.profile.features.contains(feature) {
+            Ok(())
+        } else {
+            Err(Reason::Device(what))
+        }
     }
 
     fn id(&self, value: Value) -> Word {
@@ -228,8 +248,14 @@ impl Emitter<'_> {
             }
             self.block = index;
             self.flat_values.retain(|_, _| false);
-            self.b.begin_block(Some(self.labels[index])).map_err(Self::internal)?;
-            let mut guards = block.insts.iter().filter(|value| self.is_guarded(**value)).count();
+            self.b
+                .begin_block(Some(self.labels[index]))
+                .map_err(Self::internal)?;
+            let mut guards = block
+                .insts
+                .iter()
+                .filter(|value| self.is_guarded(**value))
+                .count();
             for &value in &block.insts {
                 if function.inst(value).op == Op::Phi {
                     phis.push((index, value));
@@ -240,8 +266,13 @@ impl Emitter<'_> {
                 }
                 if self.is_guarded(value) {
                     guards -= 1;
-                    let end = if guards == 0 { self.ends[index] } else { self.b.id() };
-                    self.guarded(value, end).map_err(|reason| self.place(value, reason))?;
+                    let end = if guards == 0 {
+                        self.ends[index]
+                    } else {
+                        self.b.id()
+                    };
+                    self.guarded(value, end)
+                        .map_err(|reason| self.place(value, reason))?;
                 } else {
                     let id = self.value(value).map_err(|reason| self.place(value, reason))?;
                     self.ids[value.0 as usize] = id;
@@ -259,7 +290,12 @@ impl Emitter<'_> {
         let inst = self.function.inst(value);
         let fault = Fault::from(reason);
         match inst.op.text() {
-            text if text.contains("load") || text.contains("store") || text.contains("atomic") || text.contains("image") || text == "refused" => {
+            text if text.contains("load")
+                || text.contains("store")
+                || text.contains("atomic")
+                || text.contains("image")
+                || text == "refused" =>
+            {
                 match self.function.accesses.get(inst.immediate as usize) {
                     Some(access) => fault.at(access.program_counter, || access.instruction.clone()),
                     None => fault,
@@ -295,7 +331,9 @@ impl Emitter<'_> {
             Merge::None => {}
             Merge::Selection(merge) => {
                 let merge = label(self, merge);
-                self.b.selection_merge(merge, spirv::SelectionControl::NONE).map_err(Self::internal)?;
+                self.b
+                    .selection_merge(merge, spirv::SelectionControl::NONE)
+                    .map_err(Self::internal)?;
             }
             Merge::Loop { merge, next_round } => {
                 let (merge, next_round) = (label(self, merge), label(self, next_round));
@@ -314,7 +352,11 @@ impl Emitter<'_> {
                 let (condition, yes, no) = (self.id(*condition), label(self, *yes), label(self, *no));
                 self.b.branch_conditional(condition, yes, no, Vec::new())
             }
-            Terminator::Switch { selector, cases, default } => {
+            Terminator::Switch {
+                selector,
+                cases,
+                default,
+            } => {
                 let (selector, default) = (self.id(*selector), label(self, *default));
                 let targets: Vec<_> = cases
                     .iter()
@@ -362,7 +404,12 @@ impl Emitter<'_> {
             by_block
                 .entry(self.labels[index])
                 .or_default()
-                .push(Instruction::new(spirv::Op::Phi, Some(ty), Some(self.id(value)), operands));
+                .push(Instruction::new(
+                    spirv::Op::Phi,
+                    Some(ty),
+                    Some(self.id(value)),
+                    operands,
+                ));
         }
         for function in &mut self.b.module_mut().functions {
             for block in &mut function.blocks {
@@ -377,15 +424,21 @@ impl Emitter<'_> {
     /// An operation that only lanes with their last operand set may do.
     fn guarded(&mut self, value: Value, end: Word) -> Result<(), Reason> {
         let inst = self.function.inst(value);
-        let Some(&active) = inst.operands.last() else { return Ok(()) };
+        let Some(&active) = inst.operands.last() else {
+            return Ok(());
+        };
         let (condition, inside) = (self.id(active), self.b.id());
         // The block that the guard starts in, for the phi of an atomic's result.
         let before = self.b.selected_block().and_then(|block| {
             let function = self.b.module_ref().functions.get(self.b.selected_function()?)?;
             function.blocks.get(block)?.label_id()
         });
-        self.b.selection_merge(end, spirv::SelectionControl::NONE).map_err(Self::internal)?;
-        self.b.branch_conditional(condition, inside, end, Vec::new()).map_err(Self::internal)?;
+        self.b
+            .selection_merge(end, spirv::SelectionControl::NONE)
+            .map_err(Self::internal)?;
+        self.b
+            .branch_conditional(condition, inside, end, Vec::new())
+            .map_err(Self::internal)?;
         self.b.begin_block(Some(inside)).map_err(Self::internal)?;
         let outside = self.flat_values.clone();
         let result = self.value(value)?;
@@ -407,7 +460,10 @@ impl Emitter<'_> {
             let (Some(before), Some(last)) = (before, last) else {
                 return Err(Self::internal("no current block"));
             };
-            let phi = self.b.phi(ty, None, vec![(result, last), (nothing, before)]).map_err(Self::internal)?;
+            let phi = self
+                .b
+                .phi(ty, None, vec![(result, last), (nothing, before)])
+                .map_err(Self::internal)?;
             self.ids[value.0 as usize] = phi;
         }
         Ok(())
@@ -460,9 +516,10 @@ impl Emitter<'_> {
                 Err(Reason::Unsupported("barycentric coordinates read as numbers"))
             }
             Op::Refused => Err(Reason::Untranslated),
-            Op::UserData | Op::ShaderBase | Op::LoadAddress => {
-                Err(Reason::Internal(format!("`{}` is left after the resource pass", inst.op.text())))
-            }
+            Op::UserData | Op::ShaderBase | Op::LoadAddress => Err(Reason::Internal(format!(
+                "`{}` is left after the resource pass",
+                inst.op.text()
+            ))),
             _ => self.arithmetic(inst),
         }
     }
@@ -485,9 +542,11 @@ impl Emitter<'_> {
                 interface.workgroup_size = size;
             }
             StageRegisters::Pixel { .. } => {
-                self.b.execution_mode(main, spirv::ExecutionMode::OriginUpperLeft, Vec::new());
+                self.b
+                    .execution_mode(main, spirv::ExecutionMode::OriginUpperLeft, Vec::new());
                 if interface.writes_depth {
-                    self.b.execution_mode(main, spirv::ExecutionMode::DepthReplacing, Vec::new());
+                    self.b
+                        .execution_mode(main, spirv::ExecutionMode::DepthReplacing, Vec::new());
                 }
             }
             StageRegisters::Vertex { .. } => {}
@@ -523,7 +582,10 @@ impl Emitter<'_> {
             });
         }
         let words = self.program.plan.flat_words();
-        let mut flat = FlatBlock { push_constant_offset: None, words: 0 };
+        let mut flat = FlatBlock {
+            push_constant_offset: None,
+            words: 0,
+        };
         if self.flat_variable.is_some() {
             flat.words = words;
             match self.specialization.flat {
@@ -536,7 +598,14 @@ impl Emitter<'_> {
             }
         }
         let spirv = self.b.module().assemble();
-        Ok(Artifact { content_hash: content_hash(&spirv), spirv, stage, bindings, flat, interface })
+        Ok(Artifact {
+            content_hash: content_hash(&spirv),
+            spirv,
+            stage,
+            bindings,
+            flat,
+            interface,
+        })
     }
 
     fn access_of(&self, inst: &crate::ir::Inst) -> Result<&crate::ir::Access, Reason> {

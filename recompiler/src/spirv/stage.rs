@@ -49,7 +49,8 @@ impl Emitter<'_> {
             return id;
         }
         let id = self.global(ty, StorageClass::Input);
-        self.b.decorate(id, Decoration::BuiltIn, [Operand::BuiltIn(builtin)]);
+        self.b
+            .decorate(id, Decoration::BuiltIn, [Operand::BuiltIn(builtin)]);
         if matches!(self.program.stage, StageRegisters::Pixel { .. })
             && matches!(builtin, BuiltIn::SampleId | BuiltIn::Layer | BuiltIn::SampleMask)
         {
@@ -82,8 +83,11 @@ impl Emitter<'_> {
         match inst.op {
             Op::WorkgroupId | Op::LocalId => {
                 let ty = self.vector(Type::U32, 3);
-                let builtin =
-                    if inst.op == Op::WorkgroupId { BuiltIn::WorkgroupId } else { BuiltIn::LocalInvocationId };
+                let builtin = if inst.op == Op::WorkgroupId {
+                    BuiltIn::WorkgroupId
+                } else {
+                    BuiltIn::LocalInvocationId
+                };
                 let variable = self.builtin(builtin, ty);
                 self.component(variable, word, index)
             }
@@ -131,7 +135,11 @@ impl Emitter<'_> {
     /// The way most accesses interpolate a location decides its variable's decorations; the others ask for their
     /// place explicitly.
     fn attribute(&mut self, immediate: u64) -> Emitted {
-        let (mode, location, component) = (immediate >> 8, (immediate & 0xff) as u32 / 4, immediate as u32 & 3);
+        let (mode, location, component) = (
+            immediate >> 8,
+            (immediate & 0xff) as u32 / 4,
+            immediate as u32 & 3,
+        );
         let own = self
             .function
             .blocks
@@ -145,7 +153,8 @@ impl Emitter<'_> {
             Some(&variable) => variable,
             None => {
                 let variable = self.global(vector, StorageClass::Input);
-                self.b.decorate(variable, Decoration::Location, [Operand::LiteralBit32(location)]);
+                self.b
+                    .decorate(variable, Decoration::Location, [Operand::LiteralBit32(location)]);
                 if own & interpolation::FLAT != 0 {
                     self.b.decorate(variable, Decoration::Flat, Vec::new());
                 } else {
@@ -158,7 +167,9 @@ impl Emitter<'_> {
                             self.need("SampleRateShading", Capability::SampleRateShading);
                             self.b.decorate(variable, Decoration::Sample, Vec::new());
                         }
-                        interpolation::CENTROID => self.b.decorate(variable, Decoration::Centroid, Vec::new()),
+                        interpolation::CENTROID => {
+                            self.b.decorate(variable, Decoration::Centroid, Vec::new());
+                        }
                         _ => {}
                     }
                 }
@@ -206,12 +217,14 @@ impl Emitter<'_> {
             Output::Depth => Some(BuiltIn::FragDepth),
             Output::SampleMask => Some(BuiltIn::SampleMask),
             Output::Location(location) => {
-                self.b.decorate(id, Decoration::Location, [Operand::LiteralBit32(location)]);
+                self.b
+                    .decorate(id, Decoration::Location, [Operand::LiteralBit32(location)]);
                 None
             }
         };
         if let Some(builtin) = builtin {
-            self.b.decorate(id, Decoration::BuiltIn, [Operand::BuiltIn(builtin)]);
+            self.b
+                .decorate(id, Decoration::BuiltIn, [Operand::BuiltIn(builtin)]);
         }
         self.outputs.insert(output, id);
         id
@@ -276,8 +289,11 @@ impl Emitter<'_> {
             });
         }
         let value = self.op(S::CompositeConstruct, vector, &floats)?;
-        let output =
-            if target == 12 { Output::Position } else { Output::Location(u32::from(target).saturating_sub(32)) };
+        let output = if target == 12 {
+            Output::Position
+        } else {
+            Output::Location(u32::from(target).saturating_sub(32))
+        };
         let variable = self.output(output, vector);
         self.store_output(variable, value)
     }
@@ -336,7 +352,10 @@ impl Emitter<'_> {
 
     fn demote(&mut self) -> Emitted {
         self.need_feature(Features::DEMOTE, "demotion to helper invocations")?;
-        self.need("DemoteToHelperInvocation", Capability::DemoteToHelperInvocationEXT);
+        self.need(
+            "DemoteToHelperInvocation",
+            Capability::DemoteToHelperInvocationEXT,
+        );
         if !self.extensions.contains(&"SPV_EXT_demote_to_helper_invocation") {
             self.extensions.push("SPV_EXT_demote_to_helper_invocation");
         }

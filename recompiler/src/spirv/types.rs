@@ -33,7 +33,11 @@ impl Emitter<'_> {
 
     pub(super) fn vector(&mut self, ty: Type, count: u32) -> Word {
         let element = self.ty(ty);
-        if count == 1 { element } else { self.b.type_vector(element, count) }
+        if count == 1 {
+            element
+        } else {
+            self.b.type_vector(element, count)
+        }
     }
 
     pub(super) fn word(&mut self, bits: u32) -> Word {

@@ -1,11 +1,11 @@
 //! Vector comparisons. The opcode's number says the type, the relation and whether EXEC is the destination.
 
 use super::operand::Wide;
-use super::{Taken, Translator};
-use crate::decode::is_cmpx;
-use crate::decode::Operand;
-use crate::ir::{Op, Type, Value};
 use super::variables::Variable;
+use super::{Taken, Translator};
+use crate::decode::Operand;
+use crate::decode::is_cmpx;
+use crate::ir::{Op, Type, Value};
 use crate::refusal::Reason;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,9 @@ fn describe(number: u16) -> Option<(Compared, u16)> {
 impl Translator<'_> {
     pub(super) fn compare(&mut self) -> Taken {
         let instruction = self.instruction;
-        let Some((ty, relation)) = describe(instruction.opcode().number() & !0x10) else { return Ok(false) };
+        let Some((ty, relation)) = describe(instruction.opcode().number() & !0x10) else {
+            return Ok(false);
+        };
         let truth = match ty {
             Compared::F32 => {
                 let (a, b) = (self.float32(0)?, self.float32(1)?);
@@ -74,7 +76,10 @@ impl Translator<'_> {
             }
             Compared::Int64 { signed } => {
                 let wide = if signed { Wide::Signed } else { Wide::Unsigned };
-                let (a, b) = (self.pair_u64(instruction.src[0], wide)?, self.pair_u64(instruction.src[1], wide)?);
+                let (a, b) = (
+                    self.pair_u64(instruction.src[0], wide)?,
+                    self.pair_u64(instruction.src[1], wide)?,
+                );
                 self.int_relation(relation, a, b, signed)
             }
             Compared::Class32 => {
@@ -88,7 +93,11 @@ impl Translator<'_> {
         };
         let exec = self.v.read(Variable::Exec);
         let mask = self.b(Op::LAnd, &[exec, truth]);
-        let dst = if is_cmpx(instruction.row) { Operand::Scalar(126) } else { instruction.dst };
+        let dst = if is_cmpx(instruction.row) {
+            Operand::Scalar(126)
+        } else {
+            instruction.dst
+        };
         self.set_mask(dst, mask);
         Ok(true)
     }
@@ -127,7 +136,11 @@ impl Translator<'_> {
     }
 
     fn int_relation(&mut self, relation: u16, a: Value, b: Value, signed: bool) -> Value {
-        let (less, equal) = if signed { (Op::LessS, Op::LessEqualS) } else { (Op::LessU, Op::LessEqualU) };
+        let (less, equal) = if signed {
+            (Op::LessS, Op::LessEqualS)
+        } else {
+            (Op::LessU, Op::LessEqualU)
+        };
         match relation {
             0 => self.v.truth(false),
             1 => self.b(less, &[a, b]),
@@ -169,8 +182,18 @@ impl Translator<'_> {
         let quiet_bits = self.u(Op::And, &[word, quiet]);
         let is_quiet = self.b(Op::NotEqual, &[quiet_bits, zero]);
         let is_zero = self.b(Op::Equal, &[magnitude, zero]);
-        let [p_inf, n_inf, p_norm, n_norm, p_den, n_den, p_zero, n_zero, quiet_nan, signalling] =
-            [9, 2, 8, 3, 7, 4, 6, 5, 1, 0].map(|bits| self.v.word(bits));
+        let [
+            p_inf,
+            n_inf,
+            p_norm,
+            n_norm,
+            p_den,
+            n_den,
+            p_zero,
+            n_zero,
+            quiet_nan,
+            signalling,
+        ] = [9, 2, 8, 3, 7, 4, 6, 5, 1, 0].map(|bits| self.v.word(bits));
         let infinite = self.select(negative, n_inf, p_inf);
         let nan = self.select(is_quiet, quiet_nan, signalling);
         let top = self.select(has_mantissa, nan, infinite);

@@ -54,7 +54,8 @@ impl Translator<'_> {
                 for index in 0..instruction.row.width('b') {
                     let place = at(self, offset + 4 * u32::from(index));
                     let value = self.raw_at(instruction.src[1], index)?;
-                    self.v.emit(Op::StoreShared, Type::Void, &[place, value, active], 0);
+                    self.v
+                        .emit(Op::StoreShared, Type::Void, &[place, value, active], 0);
                 }
             }
             op::DS_READ2_B32 | op::DS_READ2_B64 | op::DS_READ2ST64_B32 | op::DS_READ2ST64_B64 => {
@@ -80,7 +81,8 @@ impl Translator<'_> {
                     for word in 0..element {
                         let place = at(self, base + 4 * word);
                         let value = self.raw_at(instruction.src[1 + half as usize], word as u8)?;
-                        self.v.emit(Op::StoreShared, Type::Void, &[place, value, active], 0);
+                        self.v
+                            .emit(Op::StoreShared, Type::Void, &[place, value, active], 0);
                     }
                 }
             }
@@ -107,16 +109,22 @@ impl Translator<'_> {
 
     fn shared_atomic(&mut self, address: Value, offset: u32) -> Taken {
         let instruction = self.instruction;
-        let Some(rest) = instruction.row.name.strip_prefix("DS_") else { return Ok(false) };
+        let Some(rest) = instruction.row.name.strip_prefix("DS_") else {
+            return Ok(false);
+        };
         let mut parts = rest.split('_');
-        let (Some(action), Some(ty)) = (parts.next(), parts.next_back()) else { return Ok(false) };
+        let (Some(action), Some(ty)) = (parts.next(), parts.next_back()) else {
+            return Ok(false);
+        };
         let signed = ty.starts_with('I');
         let atomic = match action {
             "WRXCHG" => Some(Atomic::Swap),
             "CMPST" if ty.starts_with('B') => Some(Atomic::CompareSwap),
             "MIN" if !ty.starts_with('F') => Some(if signed { Atomic::SMin } else { Atomic::UMin }),
             "MAX" if !ty.starts_with('F') => Some(if signed { Atomic::SMax } else { Atomic::UMax }),
-            "ADD" | "SUB" | "AND" | "OR" | "XOR" | "INC" | "DEC" if !ty.starts_with('F') => atomic_named(action),
+            "ADD" | "SUB" | "AND" | "OR" | "XOR" | "INC" | "DEC" if !ty.starts_with('F') => {
+                atomic_named(action)
+            }
             _ => None,
         };
         let Some(atomic) = atomic else { return Ok(false) };
@@ -133,17 +141,30 @@ impl Translator<'_> {
         });
         let returns = instruction.row.width('d') > 0;
         // Compare-and-store takes the comparand first.
-        let (data, comparand) =
-            if atomic == Atomic::CompareSwap { (instruction.src[2], instruction.src[1]) } else { (instruction.src[1], instruction.src[1]) };
+        let (data, comparand) = if atomic == Atomic::CompareSwap {
+            (instruction.src[2], instruction.src[1])
+        } else {
+            (instruction.src[1], instruction.src[1])
+        };
         if ty.ends_with("64") {
             let (data, comparand) = (self.vector_u64(data, 0)?, self.vector_u64(comparand, 0)?);
-            let old = self.v.emit(Op::AtomicShared64, Type::U64, &[place, data, comparand, active], access);
+            let old = self.v.emit(
+                Op::AtomicShared64,
+                Type::U64,
+                &[place, data, comparand, active],
+                access,
+            );
             if returns {
                 self.set_u64(old)?;
             }
         } else {
             let (data, comparand) = (self.raw(data)?, self.raw(comparand)?);
-            let old = self.v.emit(Op::AtomicShared, Type::U32, &[place, data, comparand, active], access);
+            let old = self.v.emit(
+                Op::AtomicShared,
+                Type::U32,
+                &[place, data, comparand, active],
+                access,
+            );
             if returns {
                 self.set_vector(instruction.dst, 0, old)?;
             }
@@ -172,7 +193,9 @@ impl Translator<'_> {
             let group = self.u(Op::And, &[own, rest]);
             (self.u(Op::Or, &[group, lane]), 0)
         };
-        let value = self.v.emit(Op::Shuffle, Type::U32, &[value, zero, lane, exec], quad);
+        let value = self
+            .v
+            .emit(Op::Shuffle, Type::U32, &[value, zero, lane, exec], quad);
         self.set_vector(instruction.dst, 0, value)?;
         Ok(true)
     }

@@ -54,7 +54,12 @@ impl Translator<'_> {
                 }
             }
             (8, true) => {
-                let StageRegisters::Pixel { db_shader_control, .. } = self.registers else { return Ok(false) };
+                let StageRegisters::Pixel {
+                    db_shader_control, ..
+                } = self.registers
+                else {
+                    return Ok(false);
+                };
                 // Depth, stencil and sample mask are only taken where the depth block asks for them.
                 if db_shader_control & 1 == 0 {
                     mask &= !1;
@@ -79,7 +84,9 @@ impl Translator<'_> {
             (12, false) => {}
             (13..=16, false) => {
                 // Point size, layer, viewport and clip distances follow PA_CL_VS_OUT_CNTL.
-                let StageRegisters::Vertex { vs_out_cntl, .. } = self.registers else { return Ok(false) };
+                let StageRegisters::Vertex { vs_out_cntl, .. } = self.registers else {
+                    return Ok(false);
+                };
                 if vs_out_cntl & 0xffff != 0 || target != 13 {
                     return Err(Reason::Unsupported("clip and cull distances"));
                 }
@@ -93,7 +100,9 @@ impl Translator<'_> {
                 }
             }
             (20, false) => mask = 0,
-            (32..=63, false) => self.interface.locations |= 1_u32.checked_shl(u32::from(target) - 32).unwrap_or(0),
+            (32..=63, false) => {
+                self.interface.locations |= 1_u32.checked_shl(u32::from(target) - 32).unwrap_or(0);
+            }
             _ => return Err(Reason::Unsupported("this export target in this stage")),
         }
         if pixel && done && self.v.function.constant(exec) != Some(1) {
@@ -105,7 +114,11 @@ impl Translator<'_> {
         if mask == 0 {
             return Ok(true);
         }
-        let access = self.access(AccessKind::Export { target, mask, compressed });
+        let access = self.access(AccessKind::Export {
+            target,
+            mask,
+            compressed,
+        });
         // After the last export nothing of a discarded lane counts, so it needs no guard.
         let active = if pixel && done { self.v.truth(true) } else { exec };
         let operands = [values[0], values[1], values[2], values[3], active];
@@ -144,7 +157,14 @@ impl Translator<'_> {
             8 => field(self, true),
             _ => {
                 let float = self.before_packing(word, half).unwrap_or_else(|| {
-                    self.f(if half == 0 { Op::UnpackHalfLow } else { Op::UnpackHalfHigh }, &[word])
+                    self.f(
+                        if half == 0 {
+                            Op::UnpackHalfLow
+                        } else {
+                            Op::UnpackHalfHigh
+                        },
+                        &[word],
+                    )
                 });
                 self.u(Op::BitcastU32, &[float])
             }
@@ -178,14 +198,18 @@ impl Translator<'_> {
         let StageRegisters::Pixel { input_cntl, .. } = self.registers else {
             return Err(Reason::Unsupported("interpolation outside pixel programs"));
         };
-        let (attribute, component) = (u32::from(instruction.immediate >> 2), u32::from(instruction.immediate & 3));
+        let (attribute, component) = (
+            u32::from(instruction.immediate >> 2),
+            u32::from(instruction.immediate & 3),
+        );
         if attribute >= 32 {
             return Err(Reason::Unsupported("an attribute above 31"));
         }
         let control = input_cntl[attribute as usize];
         if control >> 5 & 1 != 0 {
             // No parameter feeds it: zeros, or ones in w or in all but w.
-            let ones = [[false, false], [false, true], [true, false], [true, true]][(control >> 8 & 3) as usize];
+            let ones =
+                [[false, false], [false, true], [true, false], [true, true]][(control >> 8 & 3) as usize];
             let bit = if component == 3 { ones[1] } else { ones[0] };
             let value = self.v.word(if bit { 0x3f80_0000 } else { 0 });
             self.set_vector(instruction.dst, 0, value)?;
@@ -202,7 +226,12 @@ impl Translator<'_> {
             }
             op::V_INTERP_P1_F32 => {
                 let source = self.raw(instruction.src[0])?;
-                let mark = self.v.emit(Op::InterpolateP1, Type::U32, &[source], u64::from(instruction.immediate));
+                let mark = self.v.emit(
+                    Op::InterpolateP1,
+                    Type::U32,
+                    &[source],
+                    u64::from(instruction.immediate),
+                );
                 // The mark means the same in lanes that are off.
                 if let Operand::Vector(register) = instruction.dst {
                     self.v.write(Variable::Vector(register), mark);
@@ -236,7 +265,7 @@ impl Translator<'_> {
             _ => return Ok(false),
         };
         self.interface.locations |= 1 << location;
-        let immediate = mode << 8 | location * 4 + u64::from(component);
+        let immediate = (mode << 8) | (location * 4 + u64::from(component));
         let value = self.v.emit(Op::Attribute, Type::F32, &[], immediate);
         let word = self.u(Op::BitcastU32, &[value]);
         self.set_vector(instruction.dst, 0, word)?;

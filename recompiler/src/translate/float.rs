@@ -9,7 +9,12 @@ const ONE: u64 = 0x3f80_0000;
 
 impl Translator<'_> {
     pub(super) fn float(&mut self) -> Taken {
-        Ok(self.float_binary()? || self.float_unary()? || self.float_three()? || self.half()? || self.double()? || self.convert()?)
+        Ok(self.float_binary()?
+            || self.float_unary()?
+            || self.float_three()?
+            || self.half()?
+            || self.double()?
+            || self.convert()?)
     }
 
     fn float_constant(&mut self, bits: u64) -> Value {
@@ -77,7 +82,11 @@ impl Translator<'_> {
                 // The source counts revolutions.
                 let (a, turn) = (self.float32(0)?, self.float_constant(0x40c9_0fdb));
                 let radians = self.f(Op::FMul, &[a, turn]);
-                let op = if self.instruction.opcode() == op::V_SIN_F32 { Op::Sin } else { Op::Cos };
+                let op = if self.instruction.opcode() == op::V_SIN_F32 {
+                    Op::Sin
+                } else {
+                    Op::Cos
+                };
                 let value = self.f(op, &[radians]);
                 self.set_float32(value)?;
                 return Ok(true);
@@ -117,7 +126,11 @@ impl Translator<'_> {
             }
             op::V_MIN3_F32 | op::V_MAX3_F32 => {
                 let (a, b, c) = self.float_operands(false)?;
-                let op = if opcode == op::V_MIN3_F32 { Op::FMin } else { Op::FMax };
+                let op = if opcode == op::V_MIN3_F32 {
+                    Op::FMin
+                } else {
+                    Op::FMax
+                };
                 let first = self.f(op, &[a, b]);
                 self.f(op, &[first, c])
             }
@@ -171,8 +184,15 @@ impl Translator<'_> {
     /// Face number, face coordinates or twice the major axis of a cube direction.
     fn cube(&mut self, x: Value, y: Value, z: Value) -> Value {
         let [zero, one, two] = [0, ONE, 0x4000_0000].map(|bits| self.float_constant(bits));
-        let (ax, ay, az) = (self.f(Op::FAbs, &[x]), self.f(Op::FAbs, &[y]), self.f(Op::FAbs, &[z]));
-        let (zx, zy) = (self.b(Op::FLessEqual, &[ax, az]), self.b(Op::FLessEqual, &[ay, az]));
+        let (ax, ay, az) = (
+            self.f(Op::FAbs, &[x]),
+            self.f(Op::FAbs, &[y]),
+            self.f(Op::FAbs, &[z]),
+        );
+        let (zx, zy) = (
+            self.b(Op::FLessEqual, &[ax, az]),
+            self.b(Op::FLessEqual, &[ay, az]),
+        );
         let z_major = self.b(Op::LAnd, &[zx, zy]);
         let y_major = self.b(Op::FLessEqual, &[ax, ay]);
         let choose = |this: &mut Self, for_x: Value, for_y: Value, for_z: Value| {
@@ -190,8 +210,11 @@ impl Translator<'_> {
                 let three = self.float_constant(0x4040_0000);
                 let [four, five] = [0x4080_0000, 0x40a0_0000].map(|bits| self.float_constant(bits));
                 let (nx, ny, nz) = (negative(self, x), negative(self, y), negative(self, z));
-                let (fx, fy, fz) =
-                    (self.select(nx, one, zero), self.select(ny, three, two), self.select(nz, five, four));
+                let (fx, fy, fz) = (
+                    self.select(nx, one, zero),
+                    self.select(ny, three, two),
+                    self.select(nz, five, four),
+                );
                 choose(self, fx, fy, fz)
             }
             op::V_CUBESC_F32 => {
@@ -214,7 +237,12 @@ impl Translator<'_> {
         let instruction = self.instruction;
         let opcode = instruction.opcode();
         let value = match opcode {
-            op::V_ADD_F16 | op::V_SUB_F16 | op::V_SUBREV_F16 | op::V_MUL_F16 | op::V_MIN_F16 | op::V_MAX_F16 => {
+            op::V_ADD_F16
+            | op::V_SUB_F16
+            | op::V_SUBREV_F16
+            | op::V_MUL_F16
+            | op::V_MIN_F16
+            | op::V_MAX_F16 => {
                 let (a, b) = (self.float16(0)?, self.float16(1)?);
                 let (op, a, b) = match opcode {
                     op::V_ADD_F16 => (Op::FAdd, a, b),
@@ -237,7 +265,11 @@ impl Translator<'_> {
             }
             op::V_MIN3_F16 | op::V_MAX3_F16 => {
                 let (a, b, c) = (self.float16(0)?, self.float16(1)?, self.float16(2)?);
-                let op = if opcode == op::V_MIN3_F16 { Op::FMin } else { Op::FMax };
+                let op = if opcode == op::V_MIN3_F16 {
+                    Op::FMin
+                } else {
+                    Op::FMax
+                };
                 let first = self.f(op, &[a, b]);
                 self.f(op, &[first, c])
             }
@@ -245,8 +277,15 @@ impl Translator<'_> {
                 let (a, b, c) = (self.float16(0)?, self.float16(1)?, self.float16(2)?);
                 self.median(a, b, c)
             }
-            op::V_FRACT_F16 | op::V_TRUNC_F16 | op::V_CEIL_F16 | op::V_RNDNE_F16 | op::V_FLOOR_F16 | op::V_EXP_F16
-            | op::V_LOG_F16 | op::V_SQRT_F16 | op::V_RSQ_F16 => {
+            op::V_FRACT_F16
+            | op::V_TRUNC_F16
+            | op::V_CEIL_F16
+            | op::V_RNDNE_F16
+            | op::V_FLOOR_F16
+            | op::V_EXP_F16
+            | op::V_LOG_F16
+            | op::V_SQRT_F16
+            | op::V_RSQ_F16 => {
                 let op = match opcode {
                     op::V_FRACT_F16 => Op::Fract,
                     op::V_TRUNC_F16 => Op::Trunc,
@@ -313,7 +352,12 @@ impl Translator<'_> {
                 let operands = [self.float64(0)?, self.float64(1)?, self.float64(2)?];
                 self.v.emit(Op::Fma, d, &operands, 0)
             }
-            op::V_TRUNC_F64 | op::V_CEIL_F64 | op::V_RNDNE_F64 | op::V_FLOOR_F64 | op::V_FRACT_F64 | op::V_SQRT_F64
+            op::V_TRUNC_F64
+            | op::V_CEIL_F64
+            | op::V_RNDNE_F64
+            | op::V_FLOOR_F64
+            | op::V_FRACT_F64
+            | op::V_SQRT_F64
             | op::V_RSQ_F64 => {
                 let op = match opcode {
                     op::V_TRUNC_F64 => Op::Trunc,
@@ -341,7 +385,11 @@ impl Translator<'_> {
             }
             op::V_CVT_F64_I32 | op::V_CVT_F64_U32 => {
                 let a = self.int(0)?;
-                let op = if opcode == op::V_CVT_F64_I32 { Op::S32ToF64 } else { Op::U32ToF64 };
+                let op = if opcode == op::V_CVT_F64_I32 {
+                    Op::S32ToF64
+                } else {
+                    Op::U32ToF64
+                };
                 self.v.emit(op, d, &[a], 0)
             }
             op::V_CVT_F32_F64 => {
@@ -352,7 +400,11 @@ impl Translator<'_> {
             }
             op::V_CVT_I32_F64 | op::V_CVT_U32_F64 => {
                 let a = self.float64(0)?;
-                let op = if opcode == op::V_CVT_I32_F64 { Op::F64ToS32 } else { Op::F64ToU32 };
+                let op = if opcode == op::V_CVT_I32_F64 {
+                    Op::F64ToS32
+                } else {
+                    Op::F64ToU32
+                };
                 let value = self.u(op, &[a]);
                 self.set_word(value)?;
                 return Ok(true);
@@ -369,7 +421,14 @@ impl Translator<'_> {
         match opcode {
             op::V_CVT_F32_I32 | op::V_CVT_F32_U32 => {
                 let a = self.int(0)?;
-                let value = self.f(if opcode == op::V_CVT_F32_I32 { Op::S32ToF32 } else { Op::U32ToF32 }, &[a]);
+                let value = self.f(
+                    if opcode == op::V_CVT_F32_I32 {
+                        Op::S32ToF32
+                    } else {
+                        Op::U32ToF32
+                    },
+                    &[a],
+                );
                 self.set_float32(value)?;
             }
             op::V_CVT_F32_UBYTE0 | op::V_CVT_F32_UBYTE1 | op::V_CVT_F32_UBYTE2 | op::V_CVT_F32_UBYTE3 => {
@@ -381,7 +440,14 @@ impl Translator<'_> {
             }
             op::V_CVT_U32_F32 | op::V_CVT_I32_F32 => {
                 let a = self.float32(0)?;
-                let value = self.u(if opcode == op::V_CVT_I32_F32 { Op::F32ToS32 } else { Op::F32ToU32 }, &[a]);
+                let value = self.u(
+                    if opcode == op::V_CVT_I32_F32 {
+                        Op::F32ToS32
+                    } else {
+                        Op::F32ToU32
+                    },
+                    &[a],
+                );
                 self.set_word(value)?;
             }
             op::V_CVT_RPI_I32_F32 | op::V_CVT_FLR_I32_F32 => {
@@ -406,13 +472,21 @@ impl Translator<'_> {
             }
             op::V_CVT_PKNORM_I16_F32 | op::V_CVT_PKNORM_U16_F32 => {
                 let (a, b) = (self.float32(0)?, self.float32(1)?);
-                let op = if opcode == op::V_CVT_PKNORM_I16_F32 { Op::PackSnorm16 } else { Op::PackUnorm16 };
+                let op = if opcode == op::V_CVT_PKNORM_I16_F32 {
+                    Op::PackSnorm16
+                } else {
+                    Op::PackUnorm16
+                };
                 let value = self.u(op, &[a, b]);
                 self.set_word(value)?;
             }
             op::V_CVT_PKNORM_I16_F16 | op::V_CVT_PKNORM_U16_F16 => {
                 let (a, b) = (self.float16(0)?, self.float16(1)?);
-                let op = if opcode == op::V_CVT_PKNORM_I16_F16 { Op::PackSnorm16 } else { Op::PackUnorm16 };
+                let op = if opcode == op::V_CVT_PKNORM_I16_F16 {
+                    Op::PackSnorm16
+                } else {
+                    Op::PackUnorm16
+                };
                 let value = self.u(op, &[a, b]);
                 self.set_word(value)?;
             }

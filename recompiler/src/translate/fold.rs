@@ -31,7 +31,10 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
                 return Some(Same(operands[if condition != 0 { 1 } else { 2 }]));
             }
             if operands[1] == operands[2]
-                || matches!(f.inst(operands[2]).op, Op::Undef | Op::Barycentric | Op::InterpolateP1)
+                || matches!(
+                    f.inst(operands[2]).op,
+                    Op::Undef | Op::Barycentric | Op::InterpolateP1
+                )
             {
                 return Some(Same(operands[1]));
             }
@@ -65,7 +68,9 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
         Op::Low64 => match c(0) {
             Some(x) => x & 0xffff_ffff,
             None => match f.inst(operands[0]).op {
-                Op::Pack64 | Op::ZeroExtend | Op::SignExtend => return Some(Same(f.inst(operands[0]).operands[0])),
+                Op::Pack64 | Op::ZeroExtend | Op::SignExtend => {
+                    return Some(Same(f.inst(operands[0]).operands[0]));
+                }
                 _ => return None,
             },
         },
@@ -161,7 +166,9 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
         // Of the lanes that took a branch, not of all.
         Op::BallotLow if f.inst(operands[0]).op == Op::Active => return None,
         Op::BallotLow if c(0) == Some(1) => 0xffff_ffff,
-        Op::BallotHigh if immediate == 64 && c(0) == Some(1) && f.inst(operands[0]).op == Op::Const => 0xffff_ffff,
+        Op::BallotHigh if immediate == 64 && c(0) == Some(1) && f.inst(operands[0]).op == Op::Const => {
+            0xffff_ffff
+        }
         Op::BallotHigh if immediate == 32 => 0,
         Op::InverseBallot => {
             if let (Some(low), Some(high)) = (c(0), c(1)) {
@@ -176,7 +183,9 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
             if immediate == 32 {
                 return Some(Same(low[0]));
             }
-            return inner(1, Op::BallotHigh).filter(|high| *high == low).map(|x| Same(x[0]));
+            return inner(1, Op::BallotHigh)
+                .filter(|high| *high == low)
+                .map(|x| Same(x[0]));
         }
         Op::AnyLane => c(0)?,
         Op::FNeg => match c(0) {

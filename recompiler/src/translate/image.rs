@@ -55,7 +55,9 @@ impl Translator<'_> {
         let gather = name.starts_with("IMAGE_GATHER4");
         let op = if name.starts_with("IMAGE_SAMPLE") || gather {
             if has("CL") || has("CD") || has("G16") {
-                return Err(Reason::Unsupported("level clamps, coarse gradients and 16-bit gradients"));
+                return Err(Reason::Unsupported(
+                    "level clamps, coarse gradients and 16-bit gradients",
+                ));
             }
             ImageOp::Sample {
                 level: if has("LZ") {
@@ -103,7 +105,12 @@ impl Translator<'_> {
         for &register in memory.addresses.iter().take(count) {
             operands.push(self.raw(Operand::Vector(register))?);
         }
-        let access = self.access(AccessKind::Image { op, dim, dmask: memory.dmask, unnormalised: memory.unnormalised });
+        let access = self.access(AccessKind::Image {
+            op,
+            dim,
+            dmask: memory.dmask,
+            unnormalised: memory.unnormalised,
+        });
         match op {
             ImageOp::Store { .. } => {
                 self.interface.writes_memory = true;
@@ -116,7 +123,11 @@ impl Translator<'_> {
             ImageOp::Atomic(atomic) => {
                 self.interface.writes_memory = true;
                 let data = self.raw_at(instruction.dst, 0)?;
-                let comparand = if atomic == Atomic::CompareSwap { self.raw_at(instruction.dst, 1)? } else { data };
+                let comparand = if atomic == Atomic::CompareSwap {
+                    self.raw_at(instruction.dst, 1)?
+                } else {
+                    data
+                };
                 let active = self.active();
                 operands.extend([data, comparand, active]);
                 let old = self.v.emit(Op::Image, Type::U32x4, &operands, access);
@@ -130,7 +141,9 @@ impl Translator<'_> {
                 let components: Vec<u64> = if gather {
                     (0..4).collect()
                 } else {
-                    (0..4).filter(|component| memory.dmask >> component & 1 != 0).collect()
+                    (0..4)
+                        .filter(|component| memory.dmask >> component & 1 != 0)
+                        .collect()
                 };
                 let mut values = Vec::new();
                 for component in components {

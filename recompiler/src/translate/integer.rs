@@ -134,7 +134,14 @@ impl Translator<'_> {
                 let count = self.u(Op::And, &[c, five]);
                 let room = self.u(Op::Sub, &[limit, offset]);
                 let count = self.u(Op::MinU, &[count, room]);
-                let field = self.u(if opcode == op::V_BFE_I32 { Op::FieldS } else { Op::FieldU }, &[a, offset, count]);
+                let field = self.u(
+                    if opcode == op::V_BFE_I32 {
+                        Op::FieldS
+                    } else {
+                        Op::FieldU
+                    },
+                    &[a, offset, count],
+                );
                 let none = self.b(Op::Equal, &[count, zero]);
                 self.select(none, zero, field)
             }
@@ -176,8 +183,11 @@ impl Translator<'_> {
                 self.three(op, op)?
             }
             op::V_MED3_I32 | op::V_MED3_U32 => {
-                let (min, max) =
-                    if opcode == op::V_MED3_I32 { (Op::MinS, Op::MaxS) } else { (Op::MinU, Op::MaxU) };
+                let (min, max) = if opcode == op::V_MED3_I32 {
+                    (Op::MinS, Op::MaxS)
+                } else {
+                    (Op::MinU, Op::MaxU)
+                };
                 let (a, b, c) = (self.int(0)?, self.int(1)?, self.int(2)?);
                 let (low, high) = (self.u(min, &[a, b]), self.u(max, &[a, b]));
                 let upper = self.u(min, &[high, c]);
@@ -259,7 +269,9 @@ impl Translator<'_> {
     fn permute_bytes(&mut self) -> Result<Value, Reason> {
         let (high, low, selectors) = (self.int(0)?, self.int(1)?, self.int(2)?);
         let Some(selectors) = self.v.function.constant(selectors) else {
-            return Err(Reason::Unsupported("v_perm_b32 with a selector that is not constant"));
+            return Err(Reason::Unsupported(
+                "v_perm_b32 with a selector that is not constant",
+            ));
         };
         let mut result = self.v.word(0);
         for byte in 0..4 {
@@ -272,7 +284,11 @@ impl Translator<'_> {
                 n @ 8..=11 => {
                     // The sign of bytes 1 and 3 of each source, spread.
                     let source = if n < 10 { low } else { high };
-                    let operands = [source, self.v.word(if n & 1 == 0 { 15 } else { 31 }), self.v.word(1)];
+                    let operands = [
+                        source,
+                        self.v.word(if n & 1 == 0 { 15 } else { 31 }),
+                        self.v.word(1),
+                    ];
                     let sign = self.u(Op::FieldS, &operands);
                     let mask = self.v.word(0xff);
                     self.u(Op::And, &[sign, mask])
@@ -301,15 +317,26 @@ impl Translator<'_> {
         };
         let (a, b) = (self.int(0)?, self.int(1)?);
         let (a, b) = if reversed { (b, a) } else { (a, b) };
-        let (op, less) = if subtract { (Op::Sub, [a, b]) } else { (Op::Add, [a, a]) };
+        let (op, less) = if subtract {
+            (Op::Sub, [a, b])
+        } else {
+            (Op::Add, [a, a])
+        };
         let mut value = self.u(op, &[a, b]);
-        let mut carry = if subtract { self.b(Op::LessU, &less) } else { self.b(Op::LessU, &[value, a]) };
+        let mut carry = if subtract {
+            self.b(Op::LessU, &less)
+        } else {
+            self.b(Op::LessU, &[value, a])
+        };
         if carry_in {
             let mask = self.mask(instruction.src[2])?;
             let bit = self.truth_word(mask);
             let next = self.u(op, &[value, bit]);
-            let second =
-                if subtract { self.b(Op::LessU, &[value, bit]) } else { self.b(Op::LessU, &[next, value]) };
+            let second = if subtract {
+                self.b(Op::LessU, &[value, bit])
+            } else {
+                self.b(Op::LessU, &[next, value])
+            };
             carry = self.b(Op::LOr, &[carry, second]);
             value = next;
         }
@@ -340,8 +367,14 @@ impl Translator<'_> {
                 let signed = instruction.opcode() == op::V_MAD_I64_I32;
                 let extend = if signed { Op::SignExtend } else { Op::ZeroExtend };
                 let (a, b) = (self.int(0)?, self.int(1)?);
-                let (a, b) = (self.v.emit(extend, Type::U64, &[a], 0), self.v.emit(extend, Type::U64, &[b], 0));
-                let c = self.pair_u64(instruction.src[2], if signed { Wide::Signed } else { Wide::Unsigned })?;
+                let (a, b) = (
+                    self.v.emit(extend, Type::U64, &[a], 0),
+                    self.v.emit(extend, Type::U64, &[b], 0),
+                );
+                let c = self.pair_u64(
+                    instruction.src[2],
+                    if signed { Wide::Signed } else { Wide::Unsigned },
+                )?;
                 let product = self.v.emit(Op::Mul, Type::U64, &[a, b], 0);
                 let sum = self.v.emit(Op::Add, Type::U64, &[product, c], 0);
                 if instruction.scalar_dst != Operand::Scalar(125) {
@@ -408,7 +441,11 @@ impl Translator<'_> {
 
     /// A sum of two extended 16-bit numbers, saturated.
     pub(super) fn clamp16(&mut self, value: Value, signed: bool) -> Value {
-        let (low, high) = if signed { (0xffff_8000, 0x7fff) } else { (0, 0xffff) };
+        let (low, high) = if signed {
+            (0xffff_8000, 0x7fff)
+        } else {
+            (0, 0xffff)
+        };
         let (low, high) = (self.v.word(low), self.v.word(high));
         let value = self.u(Op::MaxS, &[value, low]);
         self.u(Op::MinS, &[value, high])

@@ -32,7 +32,9 @@ impl Translator<'_> {
                 let lane = self.u(Op::And, &[lane, mask]);
                 let own = self.lane_id();
                 let here = self.b(Op::Equal, &[own, lane]);
-                let Operand::Vector(register) = instruction.dst else { return Ok(false) };
+                let Operand::Vector(register) = instruction.dst else {
+                    return Ok(false);
+                };
                 // Written whether the lane is on or off.
                 let old = self.v.read(Variable::Vector(register));
                 let value = self.select(here, value, old);
@@ -64,9 +66,19 @@ impl Translator<'_> {
                 }
                 let fetch_inactive = instruction.modifiers.op_sel & 1 != 0;
                 let bound_control = instruction.modifiers.op_sel & 2 != 0;
-                let old = if bound_control { zero } else { self.raw(instruction.dst)? };
-                let active = if fetch_inactive { self.v.truth(true) } else { self.v.read(Variable::Exec) };
-                let value = self.v.emit(Op::Shuffle, Type::U32, &[value, old, lane, active], 0);
+                let old = if bound_control {
+                    zero
+                } else {
+                    self.raw(instruction.dst)?
+                };
+                let active = if fetch_inactive {
+                    self.v.truth(true)
+                } else {
+                    self.v.read(Variable::Exec)
+                };
+                let value = self
+                    .v
+                    .emit(Op::Shuffle, Type::U32, &[value, old, lane, active], 0);
                 self.set_vector(instruction.dst, 0, value)?;
             }
             _ => return Ok(false),
@@ -89,7 +101,11 @@ impl Translator<'_> {
         let own = self.lane_id();
         let limit = self.v.word(32);
         let in_low = self.u(Op::MinU, &[own, limit]);
-        let below = if high { self.u(Op::Sub, &[own, in_low]) } else { in_low };
+        let below = if high {
+            self.u(Op::Sub, &[own, in_low])
+        } else {
+            in_low
+        };
         if self.v.function.constant(mask) == Some(0xffff_ffff) {
             return below;
         }
@@ -108,7 +124,10 @@ impl Translator<'_> {
                 (zero, QUAD | u64::from(dpp.control), dpp.fetch_inactive)
             }
             Form::Dpp16(dpp) => (self.dpp_lane(dpp.control)?.0, 0, dpp.fetch_inactive),
-            Form::Dpp8 { selectors, fetch_inactive } => {
+            Form::Dpp8 {
+                selectors,
+                fetch_inactive,
+            } => {
                 let own = self.lane_id();
                 let [seven, three, table, rest] = [7, 3, selectors, !7].map(|bits| self.v.word(bits));
                 let in_group = self.u(Op::And, &[own, seven]);
@@ -119,8 +138,14 @@ impl Translator<'_> {
             }
             _ => return Err(Reason::Internal(String::from("no DPP control"))),
         };
-        let active = if fetch_inactive { self.v.truth(true) } else { self.v.read(Variable::Exec) };
-        Ok(self.v.emit(Op::Shuffle, Type::U32, &[value, zero, lane, active], quad))
+        let active = if fetch_inactive {
+            self.v.truth(true)
+        } else {
+            self.v.read(Variable::Exec)
+        };
+        Ok(self
+            .v
+            .emit(Op::Shuffle, Type::U32, &[value, zero, lane, active], quad))
     }
 
     /// Source lane of a row control, and whether the lane exists.
@@ -162,7 +187,9 @@ impl Translator<'_> {
     /// Lanes that a DPP instruction writes beside EXEC: rows and banks of the masks, and, without bound control,
     /// lanes whose source lane exists and is on. `None` is all.
     pub(super) fn cross_lane_writes(&mut self) -> Result<Option<Value>, Reason> {
-        let Form::Dpp16(dpp) = self.instruction.form else { return Ok(None) };
+        let Form::Dpp16(dpp) = self.instruction.form else {
+            return Ok(None);
+        };
         let mut writes = None;
         let mut and = |this: &mut Self, truth: Value| {
             writes = Some(match writes {
@@ -197,7 +224,9 @@ impl Translator<'_> {
             let exec = self.v.read(Variable::Exec);
             if !dpp.fetch_inactive && self.v.function.constant(exec) != Some(1) {
                 let (word, always) = (self.truth_word(exec), self.v.truth(true));
-                let there = self.v.emit(Op::Shuffle, Type::U32, &[word, zero, lane, always], quad);
+                let there = self
+                    .v
+                    .emit(Op::Shuffle, Type::U32, &[word, zero, lane, always], quad);
                 let truth = self.b(Op::NotEqual, &[there, zero]);
                 and(self, truth);
             }

@@ -68,15 +68,23 @@ impl Translator<'_> {
             this.u(Op::Add, &[offset, immediate])
         };
         if let Some(rest) = name.strip_prefix("BUFFER_ATOMIC_") {
-            let (rest, wide) = rest.strip_suffix("_X2").map_or((rest, false), |rest| (rest, true));
-            let Some(atomic) = atomic_named(rest) else { return Ok(false) };
+            let (rest, wide) = rest
+                .strip_suffix("_X2")
+                .map_or((rest, false), |rest| (rest, true));
+            let Some(atomic) = atomic_named(rest) else {
+                return Ok(false);
+            };
             operands.push(at(self, 0));
             let compares = atomic == Atomic::CompareSwap;
             let access = self.access(kind(BufferWidth::Dword, 1, Some(atomic)));
             let active = self.active();
             if wide {
                 let data = self.vector_u64(instruction.dst, 0)?;
-                let comparand = if compares { self.vector_u64(instruction.dst, 2)? } else { data };
+                let comparand = if compares {
+                    self.vector_u64(instruction.dst, 2)?
+                } else {
+                    data
+                };
                 operands.extend([data, comparand, active]);
                 let old = self.v.emit(Op::AtomicBuffer64, Type::U64, &operands, access);
                 if memory.glc {
@@ -84,7 +92,11 @@ impl Translator<'_> {
                 }
             } else {
                 let data = self.raw_at(instruction.dst, 0)?;
-                let comparand = if compares { self.raw_at(instruction.dst, 1)? } else { data };
+                let comparand = if compares {
+                    self.raw_at(instruction.dst, 1)?
+                } else {
+                    data
+                };
                 operands.extend([data, comparand, active]);
                 let old = self.v.emit(Op::AtomicBuffer, Type::U32, &operands, access);
                 if memory.glc {
@@ -96,7 +108,9 @@ impl Translator<'_> {
         if formatted {
             return self.formatted(operands, at, kind);
         }
-        let Some((_, what)) = name.split_once('_') else { return Ok(false) };
+        let Some((_, what)) = name.split_once('_') else {
+            return Ok(false);
+        };
         if let Some(what) = what.strip_prefix("LOAD_") {
             let (width, signed) = match what.split('_').next() {
                 Some("UBYTE") => (BufferWidth::Byte, false),
@@ -152,8 +166,12 @@ impl Translator<'_> {
         }
         let old = self.raw(dst)?;
         let high = what.ends_with("HI");
-        let [keep, low, shift] =
-            [if high { 0xffff } else { 0xffff_0000 }, 0xffff, if high { 16 } else { 0 }].map(|bits| self.v.word(bits));
+        let [keep, low, shift] = [
+            if high { 0xffff } else { 0xffff_0000 },
+            0xffff,
+            if high { 16 } else { 0 },
+        ]
+        .map(|bits| self.v.word(bits));
         let kept = self.u(Op::And, &[old, keep]);
         let half = self.u(Op::And, &[value, low]);
         let placed = self.u(Op::Shl, &[half, shift]);
@@ -186,8 +204,9 @@ impl Translator<'_> {
         let sixteen = self.v.word(16);
         if name.contains("LOAD") {
             let texel = self.v.emit(Op::LoadBufferFormat, Type::U32x4, &operands, access);
-            let mut words: Vec<_> =
-                (0..components).map(|c| self.v.emit(Op::Extract, Type::U32, &[texel], u64::from(c))).collect();
+            let mut words: Vec<_> = (0..components)
+                .map(|c| self.v.emit(Op::Extract, Type::U32, &[texel], u64::from(c)))
+                .collect();
             if d16 {
                 words = words
                     .chunks(2)
@@ -212,7 +231,11 @@ impl Translator<'_> {
                 self.v.word(0)
             } else if d16 {
                 let word = self.raw_at(instruction.dst, c / 2)?;
-                if c % 2 == 0 { self.u(Op::And, &[word, low]) } else { self.u(Op::Shr, &[word, sixteen]) }
+                if c % 2 == 0 {
+                    self.u(Op::And, &[word, low])
+                } else {
+                    self.u(Op::Shr, &[word, sixteen])
+                }
             } else {
                 self.raw_at(instruction.dst, c)?
             };
@@ -233,10 +256,17 @@ impl Translator<'_> {
         let name = instruction.row.name;
         let (base, mut offset) = match instruction.src[2] {
             Operand::Scalar(125) => {
-                let words = [self.raw_at(instruction.src[0], 0)?, self.raw_at(instruction.src[0], 1)?];
+                let words = [
+                    self.raw_at(instruction.src[0], 0)?,
+                    self.raw_at(instruction.src[0], 1)?,
+                ];
                 match self.split_address(words) {
                     Some(split) => split,
-                    None => return Err(Reason::Unsupported("an address that is not a scalar base and an offset")),
+                    None => {
+                        return Err(Reason::Unsupported(
+                            "an address that is not a scalar base and an offset",
+                        ));
+                    }
                 }
             }
             scalar => {
@@ -251,7 +281,14 @@ impl Translator<'_> {
         let immediate = self.v.word(instruction.memory.offset.cast_unsigned());
         offset = self.u(Op::Add, &[offset, immediate]);
         let zero = self.v.word(0);
-        let kind = |width| AccessKind::Buffer { width, indexed: false, formatted: None, components: 1, d16: false, atomic: None };
+        let kind = |width| AccessKind::Buffer {
+            width,
+            indexed: false,
+            formatted: None,
+            components: 1,
+            d16: false,
+            atomic: None,
+        };
         let at = |this: &mut Self, bytes: u32| {
             let bytes = this.v.word(bytes);
             let offset = this.u(Op::Add, &[offset, bytes]);
@@ -272,8 +309,11 @@ impl Translator<'_> {
                 let access = self.access(kind(width));
                 let mut value = self.v.emit(Op::LoadBuffer, Type::U32, &operands, access);
                 if signed {
-                    let operands =
-                        [value, self.v.word(0), self.v.word(if width == BufferWidth::Byte { 8 } else { 16 })];
+                    let operands = [
+                        value,
+                        self.v.word(0),
+                        self.v.word(if width == BufferWidth::Byte { 8 } else { 16 }),
+                    ];
                     value = self.u(Op::FieldS, &operands);
                 }
                 let value = self.place_half(what, instruction.dst, value)?;
@@ -309,10 +349,16 @@ impl Translator<'_> {
     fn split_address(&self, words: [Value; 2]) -> Option<([Value; 2], Value)> {
         let f = &self.v.function;
         let uniform = |value: Value| {
-            matches!(f.inst(value).op, Op::UserData | Op::Const | Op::LoadAddress | Op::LoadScalarBuffer | Op::ShaderBase)
+            matches!(
+                f.inst(value).op,
+                Op::UserData | Op::Const | Op::LoadAddress | Op::LoadScalarBuffer | Op::ShaderBase
+            )
         };
         if words.iter().all(|word| uniform(*word)) {
-            let zero = f.insts.iter().position(|inst| inst.op == Op::Const && inst.ty == Type::U32 && inst.immediate == 0)?;
+            let zero = f
+                .insts
+                .iter()
+                .position(|inst| inst.op == Op::Const && inst.ty == Type::U32 && inst.immediate == 0)?;
             return Some((words, Value(zero as u32)));
         }
         let low = f.inst(words[0]);

@@ -64,7 +64,10 @@ pub(crate) fn translate(
         registers,
         wave,
         v: Variables::new(blocks, wave),
-        interface: Interface { float_mode: (registers.resources().0 >> 12) as u8, ..Interface::default() },
+        interface: Interface {
+            float_mode: (registers.resources().0 >> 12) as u8,
+            ..Interface::default()
+        },
         instruction: first,
     };
     translator.start_state()?;
@@ -78,9 +81,9 @@ pub(crate) fn translate(
         if let Some(code) = block.code {
             for instruction in &cfg.instructions[cfg.blocks[code.0 as usize].instructions.clone()] {
                 translator.instruction = instruction;
-                translator
-                    .one()
-                    .map_err(|reason| Fault::from(reason).at(instruction.program_counter, || instruction.to_string()))?;
+                translator.one().map_err(|reason| {
+                    Fault::from(reason).at(instruction.program_counter, || instruction.to_string())
+                })?;
                 if translator.v.function.insts.len() > MAX_VALUES {
                     return Err(Reason::TooLarge(MAX_VALUES, "values").into());
                 }
@@ -98,7 +101,9 @@ impl<'a> Translator<'a> {
 
     fn one(&mut self) -> Result<(), Reason> {
         let taken = match self.instruction.row.encoding {
-            Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk => self.scalar()? || self.mode()?,
+            Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk => {
+                self.scalar()? || self.mode()?
+            }
             Encoding::Sopp => self.mode()?,
             Encoding::Smem => self.scalar_memory()?,
             Encoding::Vopc => self.compare()?,
@@ -118,8 +123,15 @@ impl<'a> Translator<'a> {
 
     /// On an edge that tests a mask for zero, the lane knows its own bit.
     fn refine(&mut self, id: StructuredId, blocks: &[StructuredBlock]) {
-        let [from] = self.v.function.blocks[id.0 as usize].predecessors[..] else { return };
-        let StructuredExit::Branch { test: Test::Guest(condition), yes, no } = &blocks[from.0 as usize].exit else {
+        let [from] = self.v.function.blocks[id.0 as usize].predecessors[..] else {
+            return;
+        };
+        let StructuredExit::Branch {
+            test: Test::Guest(condition),
+            yes,
+            no,
+        } = &blocks[from.0 as usize].exit
+        else {
             return;
         };
         if yes == no {
@@ -137,7 +149,10 @@ impl<'a> Translator<'a> {
                 if vote.op != Op::AnyLane {
                     return;
                 }
-                (self.v.resolve(vote.operands[0]), taken == (*condition == Condition::Scc1))
+                (
+                    self.v.resolve(vote.operands[0]),
+                    taken == (*condition == Condition::Scc1),
+                )
             }
         };
         if self.v.function.constant(mask).is_none() {
@@ -147,8 +162,14 @@ impl<'a> Translator<'a> {
 
     fn exit(&mut self, block: &StructuredBlock) {
         let condition = match block.exit {
-            StructuredExit::Branch { test: Test::Guest(condition), .. } => Some(self.condition(condition)),
-            StructuredExit::Branch { test: Test::Route(route), .. } => {
+            StructuredExit::Branch {
+                test: Test::Guest(condition),
+                ..
+            } => Some(self.condition(condition)),
+            StructuredExit::Branch {
+                test: Test::Route(route),
+                ..
+            } => {
                 let current = self.v.read(Variable::Route);
                 let expected = self.v.word(route);
                 Some(self.v.emit(Op::Equal, Type::Bool, &[current, expected], 0))
@@ -164,12 +185,16 @@ impl<'a> Translator<'a> {
         let terminator = match (&block.exit, condition, selector) {
             (StructuredExit::End, ..) => Terminator::Return,
             (StructuredExit::Goto(to), ..) => Terminator::Jump(*to),
-            (StructuredExit::Branch { yes, no, .. }, Some(condition), _) => {
-                Terminator::Branch { condition, yes: *yes, no: *no }
-            }
-            (StructuredExit::Switch { cases, default }, _, Some(selector)) => {
-                Terminator::Switch { selector, cases: cases.clone(), default: *default }
-            }
+            (StructuredExit::Branch { yes, no, .. }, Some(condition), _) => Terminator::Branch {
+                condition,
+                yes: *yes,
+                no: *no,
+            },
+            (StructuredExit::Switch { cases, default }, _, Some(selector)) => Terminator::Switch {
+                selector,
+                cases: cases.clone(),
+                default: *default,
+            },
             _ => Terminator::Unreachable,
         };
         self.v.finish(terminator);
@@ -186,14 +211,22 @@ impl<'a> Translator<'a> {
             Condition::ExecZero => (self.v.read(Variable::Exec), true),
             Condition::ExecNonZero => (self.v.read(Variable::Exec), false),
         };
-        if negate { self.v.emit(Op::LNot, Type::Bool, &[value], 0) } else { value }
+        if negate {
+            self.v.emit(Op::LNot, Type::Bool, &[value], 0)
+        } else {
+            value
+        }
     }
 
     /// SCC for a branch: where it is a vote, this lane's own bit.
     fn own_vote(&mut self) -> Value {
         let scc = self.v.read(Variable::Scc);
         let inst = self.v.function.inst(scc);
-        if inst.op == Op::AnyLane { self.v.resolve(inst.operands[0]) } else { scc }
+        if inst.op == Op::AnyLane {
+            self.v.resolve(inst.operands[0])
+        } else {
+            scc
+        }
     }
 
     fn u(&mut self, op: Op, operands: &[Value]) -> Value {

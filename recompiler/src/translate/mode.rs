@@ -50,7 +50,9 @@ impl Translator<'_> {
                 return Err(Reason::Unsupported("hardware registers other than MODE"));
             }
             op::S_ROUND_MODE | op::S_DENORM_MODE => {
-                return Err(Reason::Unsupported("a change of the float mode inside the program"));
+                return Err(Reason::Unsupported(
+                    "a change of the float mode inside the program",
+                ));
             }
             _ => return Ok(false),
         }

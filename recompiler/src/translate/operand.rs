@@ -26,7 +26,11 @@ impl Translator<'_> {
             Operand::Scalar(NULL) => self.v.word(0),
             Operand::Scalar(register @ (EXEC | 127)) => {
                 let exec = self.v.read(Variable::Exec);
-                let op = if register == EXEC { Op::BallotLow } else { Op::BallotHigh };
+                let op = if register == EXEC {
+                    Op::BallotLow
+                } else {
+                    Op::BallotHigh
+                };
                 self.v.emit(op, Type::U32, &[exec], u64::from(self.wave))
             }
             Operand::Scalar(register) => self.v.read(Variable::Scalar(register)),
@@ -42,7 +46,11 @@ impl Translator<'_> {
                 self.truth_word(scc)
             }
             Operand::Special(251 | 252) => {
-                let variable = if operand == Operand::Special(251) { Variable::Mask(106) } else { Variable::Exec };
+                let variable = if operand == Operand::Special(251) {
+                    Variable::Mask(106)
+                } else {
+                    Variable::Exec
+                };
                 let mask = self.v.read(variable);
                 let any = self.any_lane(mask);
                 let none = self.b(Op::LNot, &[any]);
@@ -106,7 +114,9 @@ impl Translator<'_> {
             Operand::Scalar(register) => self.raw(Operand::Scalar((register + index) & 127)),
             Operand::Vector(register) => self.raw(Operand::Vector(register.wrapping_add(index))),
             _ if index == 0 => self.raw(operand),
-            _ => Err(Reason::Unsupported("a constant where several registers are needed")),
+            _ => Err(Reason::Unsupported(
+                "a constant where several registers are needed",
+            )),
         }
     }
 
@@ -143,7 +153,8 @@ impl Translator<'_> {
                 } else {
                     [self.raw(operand)?, self.v.word(0)]
                 };
-                self.v.emit(Op::InverseBallot, Type::Bool, &[low, high], u64::from(self.wave))
+                self.v
+                    .emit(Op::InverseBallot, Type::Bool, &[low, high], u64::from(self.wave))
             }
         })
     }
@@ -161,7 +172,9 @@ impl Translator<'_> {
     /// Writes words to scalar registers.
     pub(super) fn set_scalars(&mut self, operand: Operand, words: &[Value]) -> Result<(), Reason> {
         let Operand::Scalar(first) = operand else {
-            return Err(Reason::Internal(String::from("a scalar destination is no scalar register")));
+            return Err(Reason::Internal(String::from(
+                "a scalar destination is no scalar register",
+            )));
         };
         if first == NULL {
             return Ok(());
@@ -173,7 +186,9 @@ impl Translator<'_> {
                     *slot = word;
                 }
             }
-            let mask = self.v.emit(Op::InverseBallot, Type::Bool, &both, u64::from(self.wave));
+            let mask = self
+                .v
+                .emit(Op::InverseBallot, Type::Bool, &both, u64::from(self.wave));
             self.v.write(Variable::Exec, mask);
             return Ok(());
         }
@@ -187,8 +202,11 @@ impl Translator<'_> {
     pub(super) fn source_word(&mut self, index: usize) -> Result<Value, Reason> {
         let instruction = self.instruction;
         let crosses = index == 0 && matches!(instruction.form, Form::Dpp16(_) | Form::Dpp8 { .. });
-        let value =
-            if crosses { self.all_lanes(instruction.src[0])? } else { self.raw(instruction.src[index])? };
+        let value = if crosses {
+            self.all_lanes(instruction.src[0])?
+        } else {
+            self.raw(instruction.src[index])?
+        };
         match instruction.form {
             Form::Sdwa(sdwa) if index < 2 => {
                 let (offset, count) = match sdwa.src_sel[index] {
@@ -199,7 +217,11 @@ impl Translator<'_> {
                     _ => return Err(Reason::Unsupported("a reserved SDWA selector")),
                 };
                 let operands = [value, self.v.word(offset), self.v.word(count)];
-                let op = if sdwa.src_sext[index] { Op::FieldS } else { Op::FieldU };
+                let op = if sdwa.src_sext[index] {
+                    Op::FieldS
+                } else {
+                    Op::FieldU
+                };
                 Ok(self.u(op, &operands))
             }
             Form::Dpp16(_) | Form::Dpp8 { .. } if index == 0 => self.cross_lane_source(value),
@@ -246,7 +268,14 @@ impl Translator<'_> {
             _ => self.source_word(index)?,
         };
         let high = self.instruction.form == Form::Long && self.instruction.modifiers.op_sel >> index & 1 != 0;
-        let value = self.f(if high { Op::UnpackHalfHigh } else { Op::UnpackHalfLow }, &[word]);
+        let value = self.f(
+            if high {
+                Op::UnpackHalfHigh
+            } else {
+                Op::UnpackHalfLow
+            },
+            &[word],
+        );
         Ok(self.float_modifiers(index, value, Type::F32))
     }
 
@@ -266,7 +295,11 @@ impl Translator<'_> {
             _ => None,
         };
         if let Some(factor) = factor {
-            let bits = if ty == Type::F64 { factor.to_bits() } else { u64::from((factor as f32).to_bits()) };
+            let bits = if ty == Type::F64 {
+                factor.to_bits()
+            } else {
+                u64::from((factor as f32).to_bits())
+            };
             let factor = self.v.constant(ty, bits);
             value = self.v.emit(Op::FMul, ty, &[value, factor], 0);
         }

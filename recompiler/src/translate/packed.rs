@@ -10,19 +10,26 @@ impl Translator<'_> {
     pub(super) fn packed(&mut self) -> Taken {
         let instruction = self.instruction;
         let opcode = instruction.opcode();
-        if matches!(opcode, op::V_FMA_MIX_F32 | op::V_FMA_MIXLO_F16 | op::V_FMA_MIXHI_F16) {
+        if matches!(
+            opcode,
+            op::V_FMA_MIX_F32 | op::V_FMA_MIXLO_F16 | op::V_FMA_MIXHI_F16
+        ) {
             return self.mix();
         }
         let mut halves = [None; 2];
         for (half, slot) in halves.iter_mut().enumerate() {
             *slot = match opcode {
-                op::V_PK_ADD_F16 | op::V_PK_MUL_F16 | op::V_PK_MIN_F16 | op::V_PK_MAX_F16 | op::V_PK_FMA_F16 => {
-                    Some(self.packed_float(half)?)
-                }
+                op::V_PK_ADD_F16
+                | op::V_PK_MUL_F16
+                | op::V_PK_MIN_F16
+                | op::V_PK_MAX_F16
+                | op::V_PK_FMA_F16 => Some(self.packed_float(half)?),
                 _ => self.packed_integer(half)?,
             };
         }
-        let [Some(low), Some(high)] = halves else { return Ok(false) };
+        let [Some(low), Some(high)] = halves else {
+            return Ok(false);
+        };
         let (mask, sixteen) = (self.v.word(0xffff), self.v.word(16));
         let low = self.u(Op::And, &[low, mask]);
         let high = self.u(Op::Shl, &[high, sixteen]);
@@ -34,7 +41,13 @@ impl Translator<'_> {
     /// Which half of source `index` feeds result half `half`.
     fn upper(&self, index: usize, half: usize) -> bool {
         let modifiers = self.instruction.modifiers;
-        (if half == 0 { modifiers.op_sel } else { modifiers.op_sel_hi }) >> index & 1 != 0
+        (if half == 0 {
+            modifiers.op_sel
+        } else {
+            modifiers.op_sel_hi
+        }) >> index
+            & 1
+            != 0
     }
 
     fn half_float(&mut self, index: usize, half: usize) -> Result<Value, Reason> {
@@ -44,8 +57,21 @@ impl Translator<'_> {
             Operand::Float(code) => self.v.word(inline_f16(code) | inline_f16(code) << 16),
             operand => self.raw(operand)?,
         };
-        let value = self.f(if self.upper(index, half) { Op::UnpackHalfHigh } else { Op::UnpackHalfLow }, &[word]);
-        let negate = if half == 0 { modifiers.negate } else { modifiers.negate_hi } >> index & 1 != 0;
+        let value = self.f(
+            if self.upper(index, half) {
+                Op::UnpackHalfHigh
+            } else {
+                Op::UnpackHalfLow
+            },
+            &[word],
+        );
+        let negate = if half == 0 {
+            modifiers.negate
+        } else {
+            modifiers.negate_hi
+        } >> index
+            & 1
+            != 0;
         Ok(if negate { self.f(Op::FNeg, &[value]) } else { value })
     }
 
@@ -93,10 +119,16 @@ impl Translator<'_> {
                 continue;
             }
             let word = self.raw(self.instruction.src[index])?;
-            let operands = [word, self.v.word(if self.upper(index, half) { 16 } else { 0 }), self.v.word(16)];
+            let operands = [
+                word,
+                self.v.word(if self.upper(index, half) { 16 } else { 0 }),
+                self.v.word(16),
+            ];
             *slot = Some(self.u(if signed { Op::FieldS } else { Op::FieldU }, &operands));
         }
-        let [Some(a), Some(b), c] = sources else { return Ok(None) };
+        let [Some(a), Some(b), c] = sources else {
+            return Ok(None);
+        };
         let (a, mut b) = if reversed { (b, a) } else { (a, b) };
         if reversed {
             let mask = self.v.word(15);
@@ -147,7 +179,10 @@ impl Translator<'_> {
         let half = self.u(Op::PackHalf, &[value, zero]);
         let old = self.raw(instruction.dst)?;
         let high = instruction.opcode() == op::V_FMA_MIXHI_F16;
-        let operands = [self.v.word(if high { 0xffff } else { 0xffff_0000 }), self.v.word(if high { 16 } else { 0 })];
+        let operands = [
+            self.v.word(if high { 0xffff } else { 0xffff_0000 }),
+            self.v.word(if high { 16 } else { 0 }),
+        ];
         let kept = self.u(Op::And, &[old, operands[0]]);
         let placed = self.u(Op::Shl, &[half, operands[1]]);
         let value = self.u(Op::Or, &[kept, placed]);

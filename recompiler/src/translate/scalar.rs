@@ -105,14 +105,26 @@ impl Translator<'_> {
     }
 
     fn words_of(&mut self, operand: Operand, bits: u32) -> Result<Vec<Value>, Reason> {
-        Ok(if bits == 64 { self.pair(operand, Wide::Unsigned)?.to_vec() } else { vec![self.raw(operand)?] })
+        Ok(if bits == 64 {
+            self.pair(operand, Wide::Unsigned)?.to_vec()
+        } else {
+            vec![self.raw(operand)?]
+        })
     }
 
     /// Writes both faces of a result and SCC from whichever face is the original one.
-    fn set_faces(&mut self, mask: Option<Value>, words: &[Value], scc: bool, number: bool) -> Result<(), Reason> {
+    fn set_faces(
+        &mut self,
+        mask: Option<Value>,
+        words: &[Value],
+        scc: bool,
+        number: bool,
+    ) -> Result<(), Reason> {
         match (self.instruction.dst, mask) {
             (Operand::Scalar(126), Some(mask)) => self.v.write(Variable::Exec, mask),
-            (Operand::Scalar(register), Some(mask)) if register < 124 => self.v.write_faces(register, mask, words),
+            (Operand::Scalar(register), Some(mask)) if register < 124 => {
+                self.v.write_faces(register, mask, words);
+            }
             (dst, _) => self.set_scalars(dst, words)?,
         }
         if !scc {
@@ -137,7 +149,11 @@ impl Translator<'_> {
     fn logic_op(&mut self, logic: Logic, bits: u32) -> Taken {
         let [a, b, _] = self.instruction.src;
         let (wa, wb) = (self.words_of(a, bits)?, self.words_of(b, bits)?);
-        let words: Vec<_> = wa.into_iter().zip(wb).map(|(a, b)| self.logic(logic, a, b)).collect();
+        let words: Vec<_> = wa
+            .into_iter()
+            .zip(wb)
+            .map(|(a, b)| self.logic(logic, a, b))
+            .collect();
         let mut number = true;
         let mask = if bits == self.wave {
             let (a, b) = (self.mask(a)?, self.mask(b)?);
@@ -394,7 +410,11 @@ impl Translator<'_> {
                 let above = self.u(Op::Sub, &[room, count]);
                 let up = self.u64(Op::Shl, &[a, above]);
                 let down = self.u(Op::Sub, &[limit, count]);
-                let op = if instruction.opcode() == op::S_BFE_I64 { Op::Sar } else { Op::Shr };
+                let op = if instruction.opcode() == op::S_BFE_I64 {
+                    Op::Sar
+                } else {
+                    Op::Shr
+                };
                 let field = self.u64(op, &[up, down]);
                 let none = self.b(Op::Equal, &[count, zero]);
                 let nothing = self.v.constant(Type::U64, 0);
@@ -416,7 +436,11 @@ impl Translator<'_> {
             op::S_MOV_B64 | op::S_MOV_B32 | op::S_WQM_B64 | op::S_WQM_B32 | op::S_NOT_B64 | op::S_NOT_B32 => {
                 let bits = if instruction.row.width('d') == 2 { 64 } else { 32 };
                 let words = self.words_of(a, bits)?;
-                let mut mask = if bits == self.wave { Some(self.mask(a)?) } else { None };
+                let mut mask = if bits == self.wave {
+                    Some(self.mask(a)?)
+                } else {
+                    None
+                };
                 let mut words: Vec<_> = words;
                 let name = instruction.row.name;
                 if name.starts_with("S_NOT") {
@@ -433,12 +457,16 @@ impl Translator<'_> {
             op::S_AND_SAVEEXEC_B64 | op::S_AND_SAVEEXEC_B32 => return self.save_exec(Logic::And, true),
             op::S_OR_SAVEEXEC_B64 | op::S_OR_SAVEEXEC_B32 => return self.save_exec(Logic::Or, true),
             op::S_XOR_SAVEEXEC_B64 | op::S_XOR_SAVEEXEC_B32 => return self.save_exec(Logic::Xor, true),
-            op::S_ANDN2_SAVEEXEC_B64 | op::S_ANDN2_SAVEEXEC_B32 => return self.save_exec(Logic::AndNot, true),
+            op::S_ANDN2_SAVEEXEC_B64 | op::S_ANDN2_SAVEEXEC_B32 => {
+                return self.save_exec(Logic::AndNot, true);
+            }
             op::S_ORN2_SAVEEXEC_B64 | op::S_ORN2_SAVEEXEC_B32 => return self.save_exec(Logic::OrNot, true),
             op::S_NAND_SAVEEXEC_B64 | op::S_NAND_SAVEEXEC_B32 => return self.save_exec(Logic::Nand, true),
             op::S_NOR_SAVEEXEC_B64 | op::S_NOR_SAVEEXEC_B32 => return self.save_exec(Logic::Nor, true),
             op::S_XNOR_SAVEEXEC_B64 | op::S_XNOR_SAVEEXEC_B32 => return self.save_exec(Logic::Xnor, true),
-            op::S_ANDN1_SAVEEXEC_B64 | op::S_ANDN1_SAVEEXEC_B32 => return self.save_exec(Logic::NotAnd, true),
+            op::S_ANDN1_SAVEEXEC_B64 | op::S_ANDN1_SAVEEXEC_B32 => {
+                return self.save_exec(Logic::NotAnd, true);
+            }
             op::S_ORN1_SAVEEXEC_B64 | op::S_ORN1_SAVEEXEC_B32 => return self.save_exec(Logic::NotOr, true),
             op::S_ANDN1_WREXEC_B64 | op::S_ANDN1_WREXEC_B32 => return self.save_exec(Logic::NotAnd, false),
             op::S_ANDN2_WREXEC_B64 | op::S_ANDN2_WREXEC_B32 => return self.save_exec(Logic::AndNot, false),
@@ -450,7 +478,10 @@ impl Translator<'_> {
             }
             op::S_CMOV_B64 => {
                 let scc = self.v.read(Variable::Scc);
-                let (new, old) = (self.pair(a, Wide::Unsigned)?, self.pair(instruction.dst, Wide::Unsigned)?);
+                let (new, old) = (
+                    self.pair(a, Wide::Unsigned)?,
+                    self.pair(instruction.dst, Wide::Unsigned)?,
+                );
                 let words = [self.select(scc, new[0], old[0]), self.select(scc, new[1], old[1])];
                 let (x, y) = (self.mask(a)?, self.mask(instruction.dst)?);
                 let mask = (self.wave == 64).then(|| self.select(scc, x, y));
@@ -519,15 +550,26 @@ impl Translator<'_> {
                 self.set_scalar(value)?;
             }
             op::S_SEXT_I32_I8 | op::S_SEXT_I32_I16 => {
-                let operands =
-                    [self.raw(a)?, self.v.word(0), self.v.word(if opcode == op::S_SEXT_I32_I8 { 8 } else { 16 })];
+                let operands = [
+                    self.raw(a)?,
+                    self.v.word(0),
+                    self.v.word(if opcode == op::S_SEXT_I32_I8 { 8 } else { 16 }),
+                ];
                 let value = self.u(Op::FieldS, &operands);
                 self.set_scalar(value)?;
             }
             op::S_BITSET0_B32 | op::S_BITSET1_B32 => {
                 let (a, old, one) = (self.raw(a)?, self.raw(instruction.dst)?, self.v.word(1));
                 let bit = self.u(Op::Shl, &[one, a]);
-                let value = self.logic(if opcode == op::S_BITSET0_B32 { Logic::AndNot } else { Logic::Or }, old, bit);
+                let value = self.logic(
+                    if opcode == op::S_BITSET0_B32 {
+                        Logic::AndNot
+                    } else {
+                        Logic::Or
+                    },
+                    old,
+                    bit,
+                );
                 self.set_scalar(value)?;
             }
             op::S_BITSET0_B64 | op::S_BITSET1_B64 => {
@@ -535,7 +577,15 @@ impl Translator<'_> {
                 let (mask, one) = (self.v.word(63), self.v.constant(Type::U64, 1));
                 let count = self.u(Op::And, &[a, mask]);
                 let bit = self.u64(Op::Shl, &[one, count]);
-                let value = self.logic(if opcode == op::S_BITSET0_B64 { Logic::AndNot } else { Logic::Or }, old, bit);
+                let value = self.logic(
+                    if opcode == op::S_BITSET0_B64 {
+                        Logic::AndNot
+                    } else {
+                        Logic::Or
+                    },
+                    old,
+                    bit,
+                );
                 self.set_scalar_u64(value)?;
             }
             op::S_ABS_I32 => {
@@ -546,7 +596,10 @@ impl Translator<'_> {
                 self.scc_non_zero(value);
             }
             op::S_GETPC_B64 => {
-                let base = [self.v.emit(Op::ShaderBase, Type::U32, &[], 0), self.v.emit(Op::ShaderBase, Type::U32, &[], 1)];
+                let base = [
+                    self.v.emit(Op::ShaderBase, Type::U32, &[], 0),
+                    self.v.emit(Op::ShaderBase, Type::U32, &[], 1),
+                ];
                 let next = self.v.word(instruction.next().0);
                 let low = self.u(Op::Add, &[base[0], next]);
                 let carry = self.b(Op::LessU, &[low, next]);
@@ -569,7 +622,11 @@ impl Translator<'_> {
     }
 
     fn integer_relation(&mut self, name: &str, a: Value, b: Value, signed: bool) -> Option<Value> {
-        let (less, equal) = if signed { (Op::LessS, Op::LessEqualS) } else { (Op::LessU, Op::LessEqualU) };
+        let (less, equal) = if signed {
+            (Op::LessS, Op::LessEqualS)
+        } else {
+            (Op::LessU, Op::LessEqualU)
+        };
         Some(match name {
             "EQ" => self.b(Op::Equal, &[a, b]),
             "LG" => self.b(Op::NotEqual, &[a, b]),
@@ -605,23 +662,39 @@ impl Translator<'_> {
             }
             op::S_CMP_EQ_U64 | op::S_CMP_LG_U64 => {
                 let zero = |operand| matches!(operand, Operand::Integer(0));
-                let mask = if self.wave == 64 && zero(b) { Some(self.mask(a)?) } else { None };
+                let mask = if self.wave == 64 && zero(b) {
+                    Some(self.mask(a)?)
+                } else {
+                    None
+                };
                 match mask {
                     Some(mask) if !self.is_number(mask) => {
                         let any = self.any_lane(mask);
-                        if instruction.opcode() == op::S_CMP_EQ_U64 { self.b(Op::LNot, &[any]) } else { any }
+                        if instruction.opcode() == op::S_CMP_EQ_U64 {
+                            self.b(Op::LNot, &[any])
+                        } else {
+                            any
+                        }
                     }
                     _ => {
                         let (x, y) = (self.pair(a, Wide::Unsigned)?, self.pair(b, Wide::Unsigned)?);
-                        let (low, high) = (self.b(Op::Equal, &[x[0], y[0]]), self.b(Op::Equal, &[x[1], y[1]]));
+                        let (low, high) =
+                            (self.b(Op::Equal, &[x[0], y[0]]), self.b(Op::Equal, &[x[1], y[1]]));
                         let equal = self.b(Op::LAnd, &[low, high]);
-                        if instruction.opcode() == op::S_CMP_EQ_U64 { equal } else { self.b(Op::LNot, &[equal]) }
+                        if instruction.opcode() == op::S_CMP_EQ_U64 {
+                            equal
+                        } else {
+                            self.b(Op::LNot, &[equal])
+                        }
                     }
                 }
             }
             _ => {
-                let Some((relation, ty)) =
-                    instruction.row.name.strip_prefix("S_CMP_").and_then(|rest| rest.split_once('_'))
+                let Some((relation, ty)) = instruction
+                    .row
+                    .name
+                    .strip_prefix("S_CMP_")
+                    .and_then(|rest| rest.split_once('_'))
                 else {
                     return Ok(false);
                 };
@@ -638,7 +711,9 @@ impl Translator<'_> {
 
     fn immediate(&mut self) -> Taken {
         let instruction = self.instruction;
-        let signed = self.v.word(i32::from(instruction.immediate.cast_signed()).cast_unsigned());
+        let signed = self
+            .v
+            .word(i32::from(instruction.immediate.cast_signed()).cast_unsigned());
         let unsigned = self.v.word(u32::from(instruction.immediate));
         match instruction.opcode() {
             op::S_MOVK_I32 => self.set_scalar(signed)?,
@@ -664,15 +739,20 @@ impl Translator<'_> {
                 self.set_scalar(product)?;
             }
             _ => {
-                let Some((relation, ty)) =
-                    instruction.row.name.strip_prefix("S_CMPK_").and_then(|rest| rest.split_once('_'))
+                let Some((relation, ty)) = instruction
+                    .row
+                    .name
+                    .strip_prefix("S_CMPK_")
+                    .and_then(|rest| rest.split_once('_'))
                 else {
                     return Ok(false);
                 };
                 let a = self.raw(instruction.dst)?;
                 let is_signed = ty == "I32";
                 let constant = if is_signed { signed } else { unsigned };
-                let Some(truth) = self.integer_relation(relation, a, constant, is_signed) else { return Ok(false) };
+                let Some(truth) = self.integer_relation(relation, a, constant, is_signed) else {
+                    return Ok(false);
+                };
                 self.set_scc(truth);
             }
         }

@@ -51,7 +51,10 @@ impl Translator<'_> {
                 let immediate = self.word((instruction.memory.offset + 4 * index).cast_unsigned());
                 let offset = self.u(Op::Add, &[offset, immediate]);
                 let access = self.access(AccessKind::ScalarAddress);
-                words.push(self.v.emit(Op::LoadAddress, Type::U32, &[low, high, offset], access));
+                words.push(
+                    self.v
+                        .emit(Op::LoadAddress, Type::U32, &[low, high, offset], access),
+                );
             }
         }
         self.set_scalars(instruction.dst, &words)?;

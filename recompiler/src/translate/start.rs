@@ -30,7 +30,9 @@ impl Translator<'_> {
             self.v.write_scalar((first + index) as u8, value);
         }
         match self.registers {
-            StageRegisters::Compute { rsrc2, num_thread, .. } => self.start_compute(count, rsrc2, num_thread),
+            StageRegisters::Compute {
+                rsrc2, num_thread, ..
+            } => self.start_compute(count, rsrc2, num_thread),
             StageRegisters::Vertex { merged, .. } => {
                 let vertex = self.input(Op::VertexIndex, 0);
                 let instance = self.input(Op::InstanceIndex, 0);
@@ -64,7 +66,9 @@ impl Translator<'_> {
         }
         if rsrc2 >> 10 & 1 != 0 {
             // Waves in the group in bits 5:0, this wave's number from bit 6.
-            let threads: u32 = num_thread.iter().fold(1, |all, n| all.saturating_mul((*n).max(1)));
+            let threads: u32 = num_thread
+                .iter()
+                .fold(1, |all, n| all.saturating_mul((*n).max(1)));
             let waves = self.v.word(threads.div_ceil(self.wave) & 63);
             let index = self.input(Op::LocalIndex, 0);
             let (shift, six) = (self.v.word(self.wave.trailing_zeros()), self.v.word(6));
@@ -75,8 +79,11 @@ impl Translator<'_> {
         }
         let components = (rsrc2 >> 11 & 3).min(2);
         for axis in 0..=components {
-            let value =
-                if num_thread[axis as usize] <= 1 { self.v.word(0) } else { self.input(Op::LocalId, u64::from(axis)) };
+            let value = if num_thread[axis as usize] <= 1 {
+                self.v.word(0)
+            } else {
+                self.input(Op::LocalId, u64::from(axis))
+            };
             self.set_input(axis as u8, value);
         }
     }

@@ -114,7 +114,12 @@ impl Variables {
         if let Some(&value) = self.constants.get(&(ty, bits)) {
             return value;
         }
-        let value = self.function.add(Inst { op: Op::Const, ty, operands: Operands::new(), immediate: bits });
+        let value = self.function.add(Inst {
+            op: Op::Const,
+            ty,
+            operands: Operands::new(),
+            immediate: bits,
+        });
         self.entry_insts.push(value);
         self.constants.insert((ty, bits), value);
         value
@@ -133,8 +138,12 @@ impl Variables {
         if let Some(&value) = self.constants.get(&(Type::Void, u64::MAX)) {
             return value;
         }
-        let value =
-            self.function.add(Inst { op: Op::Active, ty: Type::Bool, operands: Operands::new(), immediate: 0 });
+        let value = self.function.add(Inst {
+            op: Op::Active,
+            ty: Type::Bool,
+            operands: Operands::new(),
+            immediate: 0,
+        });
         self.entry_insts.push(value);
         self.constants.insert((Type::Void, u64::MAX), value);
         value
@@ -169,7 +178,12 @@ impl Variables {
         if let Some(&value) = self.constants.get(&(Type::Void, ty as u64)) {
             return value;
         }
-        let value = self.function.add(Inst { op: Op::Undef, ty, operands: Operands::new(), immediate: 0 });
+        let value = self.function.add(Inst {
+            op: Op::Undef,
+            ty,
+            operands: Operands::new(),
+            immediate: 0,
+        });
         self.entry_insts.push(value);
         self.constants.insert((Type::Void, ty as u64), value);
         value
@@ -181,7 +195,14 @@ impl Variables {
         self.emit_in(block, op, ty, operands, immediate)
     }
 
-    fn emit_in(&mut self, block: StructuredId, op: Op, ty: Type, operands: &[Value], immediate: u64) -> Value {
+    fn emit_in(
+        &mut self,
+        block: StructuredId,
+        op: Op,
+        ty: Type,
+        operands: &[Value],
+        immediate: u64,
+    ) -> Value {
         let operands: Operands = operands.iter().map(|&value| self.resolve(value)).collect();
         match fold(&self.function, op, ty, &operands, immediate) {
             Some(Folded::Value(value)) => return value,
@@ -193,7 +214,12 @@ impl Variables {
         if pure && let Some(&value) = self.available.get(&key) {
             return value;
         }
-        let value = self.function.add(Inst { op, ty, operands: key.2.clone(), immediate });
+        let value = self.function.add(Inst {
+            op,
+            ty,
+            operands: key.2.clone(),
+            immediate,
+        });
         self.function.blocks[block.0 as usize].insts.push(value);
         if pure {
             self.available.insert(key, value);
@@ -307,11 +333,21 @@ impl Variables {
                 } else {
                     self.word(0)
                 };
-                self.emit_in(block, Op::InverseBallot, Type::Bool, &[low, high], u64::from(self.wave))
+                self.emit_in(
+                    block,
+                    Op::InverseBallot,
+                    Type::Bool,
+                    &[low, high],
+                    u64::from(self.wave),
+                )
             }
             (Definition::FromMask(base), Variable::Scalar(register)) => {
                 let mask = self.read_in(block, Variable::Mask(base));
-                let op = if register == base { Op::BallotLow } else { Op::BallotHigh };
+                let op = if register == base {
+                    Op::BallotLow
+                } else {
+                    Op::BallotHigh
+                };
                 self.emit_in(block, op, Type::U32, &[mask], u64::from(self.wave))
             }
             (_, variable) => self.initial(variable),
@@ -322,7 +358,10 @@ impl Variables {
 
     fn complete(&mut self, block: StructuredId, variable: Variable, phi: Value) -> Value {
         let predecessors = self.function.blocks[block.0 as usize].predecessors.clone();
-        let operands: Operands = predecessors.iter().map(|&from| self.read_in(from, variable)).collect();
+        let operands: Operands = predecessors
+            .iter()
+            .map(|&from| self.read_in(from, variable))
+            .collect();
         let operands: Operands = operands.iter().map(|&value| self.resolve(value)).collect();
         let mut same = None;
         let mut trivial = true;
@@ -344,7 +383,10 @@ impl Variables {
         self.function.blocks[block.0 as usize].terminator = terminator;
         self.filled[block.0 as usize] = true;
         for to in self.function.successors(block) {
-            let ready = self.function.blocks[to.0 as usize].predecessors.iter().all(|p| self.filled[p.0 as usize]);
+            let ready = self.function.blocks[to.0 as usize]
+                .predecessors
+                .iter()
+                .all(|p| self.filled[p.0 as usize]);
             if ready {
                 // Completing one phi may open others in the same block.
                 while let Some((variable, phi)) = self.incomplete[to.0 as usize].pop() {

@@ -67,8 +67,10 @@ impl Device {
         // SAFETY: the instance is alive.
         let memories = unsafe { instance.get_physical_device_memory_properties(physical) };
         let wanted = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-        let memory_type =
-            memories.memory_types_as_slice().iter().position(|ty| ty.property_flags.contains(wanted))? as u32;
+        let memory_type = memories
+            .memory_types_as_slice()
+            .iter()
+            .position(|ty| ty.property_flags.contains(wanted))? as u32;
         Some(Self {
             _entry: entry,
             instance,
@@ -88,17 +90,25 @@ impl Device {
         unsafe {
             let buffer = self.device.create_buffer(&info, None).expect("a buffer");
             let needs = self.device.get_buffer_memory_requirements(buffer);
-            let allocation =
-                vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(self.memory_type);
+            let allocation = vk::MemoryAllocateInfo::default()
+                .allocation_size(needs.size)
+                .memory_type_index(self.memory_type);
             let memory = self.device.allocate_memory(&allocation, None).expect("memory");
-            self.device.bind_buffer_memory(buffer, memory, 0).expect("a binding");
+            self.device
+                .bind_buffer_memory(buffer, memory, 0)
+                .expect("a binding");
             let bytes = self
                 .device
                 .map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty())
                 .expect("a mapping")
                 .cast::<u8>();
             std::ptr::write_bytes(bytes, 0, size as usize);
-            Mapped { buffer, memory, bytes, size: size as usize }
+            Mapped {
+                buffer,
+                memory,
+                bytes,
+                size: size as usize,
+            }
         }
     }
 
@@ -125,7 +135,10 @@ impl Device {
         unsafe { std::slice::from_raw_parts_mut(mapped.bytes, mapped.size) }
     }
 
-    fn pipeline(&mut self, artifact: &Artifact) -> (vk::DescriptorSetLayout, vk::PipelineLayout, vk::Pipeline) {
+    fn pipeline(
+        &mut self,
+        artifact: &Artifact,
+    ) -> (vk::DescriptorSetLayout, vk::PipelineLayout, vk::Pipeline) {
         if let Some(&known) = self.pipelines.get(&artifact.content_hash) {
             return known;
         }
@@ -148,13 +161,20 @@ impl Device {
         unsafe {
             let layout = self
                 .device
-                .create_descriptor_set_layout(&vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings), None)
+                .create_descriptor_set_layout(
+                    &vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings),
+                    None,
+                )
                 .expect("a set layout");
-            let ranges =
-                [vk::PushConstantRange { stage_flags: vk::ShaderStageFlags::COMPUTE, offset: 0, size: 128 }];
+            let ranges = [vk::PushConstantRange {
+                stage_flags: vk::ShaderStageFlags::COMPUTE,
+                offset: 0,
+                size: 128,
+            }];
             let layouts = [layout];
-            let info =
-                vk::PipelineLayoutCreateInfo::default().set_layouts(&layouts).push_constant_ranges(&ranges);
+            let info = vk::PipelineLayoutCreateInfo::default()
+                .set_layouts(&layouts)
+                .push_constant_ranges(&ranges);
             let pipeline_layout = self.device.create_pipeline_layout(&info, None).expect("a layout");
             let module = self
                 .device
@@ -164,11 +184,16 @@ impl Device {
                 .stage(vk::ShaderStageFlags::COMPUTE)
                 .module(module)
                 .name(c"main");
-            let infos = [vk::ComputePipelineCreateInfo::default().stage(stage).layout(pipeline_layout)];
-            let pipeline =
-                self.device.create_compute_pipelines(vk::PipelineCache::null(), &infos, None).expect("a pipeline")[0];
+            let infos = [vk::ComputePipelineCreateInfo::default()
+                .stage(stage)
+                .layout(pipeline_layout)];
+            let pipeline = self
+                .device
+                .create_compute_pipelines(vk::PipelineCache::null(), &infos, None)
+                .expect("a pipeline")[0];
             self.device.destroy_shader_module(module, None);
-            self.pipelines.insert(artifact.content_hash, (layout, pipeline_layout, pipeline));
+            self.pipelines
+                .insert(artifact.content_hash, (layout, pipeline_layout, pipeline));
             (layout, pipeline_layout, pipeline)
         }
     }
@@ -182,13 +207,22 @@ impl Device {
         if let Some(old) = self.uniform.take() {
             self.free(&old);
         }
-        let uniform = self.mapped(4 * (flat.len() as u64).max(4) + 16, vk::BufferUsageFlags::UNIFORM_BUFFER);
+        let uniform = self.mapped(
+            4 * (flat.len() as u64).max(4) + 16,
+            vk::BufferUsageFlags::UNIFORM_BUFFER,
+        );
         // SAFETY: the mapping holds at least the flat words.
         unsafe { std::ptr::copy_nonoverlapping(flat.as_ptr().cast::<u8>(), uniform.bytes, 4 * flat.len()) };
         let memory = self.buffer.as_ref().expect("allocated").buffer;
         let sizes = [
-            vk::DescriptorPoolSize { ty: vk::DescriptorType::STORAGE_BUFFER, descriptor_count: 64 },
-            vk::DescriptorPoolSize { ty: vk::DescriptorType::UNIFORM_BUFFER, descriptor_count: 1 },
+            vk::DescriptorPoolSize {
+                ty: vk::DescriptorType::STORAGE_BUFFER,
+                descriptor_count: 64,
+            },
+            vk::DescriptorPoolSize {
+                ty: vk::DescriptorType::UNIFORM_BUFFER,
+                descriptor_count: 1,
+            },
         ];
         let layouts = [set_layout];
         let infos: Vec<_> = artifact
@@ -200,10 +234,18 @@ impl Device {
                     [if range.size == 0 {
                         vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE)
                     } else {
-                        vk::DescriptorBufferInfo { buffer: memory, offset: range.offset, range: range.size }
+                        vk::DescriptorBufferInfo {
+                            buffer: memory,
+                            offset: range.offset,
+                            range: range.size,
+                        }
                     }]
                 }
-                None => [vk::DescriptorBufferInfo { buffer: uniform.buffer, offset: 0, range: vk::WHOLE_SIZE }],
+                None => [vk::DescriptorBufferInfo {
+                    buffer: uniform.buffer,
+                    offset: 0,
+                    range: vk::WHOLE_SIZE,
+                }],
             })
             .collect();
         // SAFETY: all objects belong to this device, the infos outlive the update, and the queue is waited for
@@ -211,11 +253,18 @@ impl Device {
         unsafe {
             let d = &self.device;
             let pool = d
-                .create_descriptor_pool(&vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes), None)
+                .create_descriptor_pool(
+                    &vk::DescriptorPoolCreateInfo::default()
+                        .max_sets(1)
+                        .pool_sizes(&sizes),
+                    None,
+                )
                 .expect("a pool");
             let set = d
                 .allocate_descriptor_sets(
-                    &vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts),
+                    &vk::DescriptorSetAllocateInfo::default()
+                        .descriptor_pool(pool)
+                        .set_layouts(&layouts),
                 )
                 .expect("a set")[0];
             let writes: Vec<_> = artifact
@@ -235,12 +284,22 @@ impl Device {
                 })
                 .collect();
             d.update_descriptor_sets(&writes, &[]);
-            let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
+            let info = vk::CommandBufferAllocateInfo::default()
+                .command_pool(self.pool)
+                .command_buffer_count(1);
             let commands = d.allocate_command_buffers(&info).expect("commands");
-            d.begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default()).expect("a start");
+            d.begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default())
+                .expect("a start");
             d.cmd_bind_pipeline(commands[0], vk::PipelineBindPoint::COMPUTE, pipeline);
             if !artifact.bindings.is_empty() {
-                d.cmd_bind_descriptor_sets(commands[0], vk::PipelineBindPoint::COMPUTE, layout, 0, &[set], &[]);
+                d.cmd_bind_descriptor_sets(
+                    commands[0],
+                    vk::PipelineBindPoint::COMPUTE,
+                    layout,
+                    0,
+                    &[set],
+                    &[],
+                );
             }
             if let Some(offset) = artifact.flat.push_constant_offset {
                 let bytes: Vec<u8> = flat.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -249,7 +308,8 @@ impl Device {
             d.cmd_dispatch(commands[0], groups[0], groups[1], groups[2]);
             d.end_command_buffer(commands[0]).expect("an end");
             let submits = [vk::SubmitInfo::default().command_buffers(&commands)];
-            d.queue_submit(self.queue, &submits, vk::Fence::null()).expect("a submission");
+            d.queue_submit(self.queue, &submits, vk::Fence::null())
+                .expect("a submission");
             d.queue_wait_idle(self.queue).expect("an idle queue");
             d.free_command_buffers(self.pool, &commands);
             d.destroy_descriptor_pool(pool, None);

@@ -50,13 +50,14 @@ pub(crate) fn commit_rows(
     imports.follow(&memory.0);
     for (queue, mut status, rows, work, found, outcome) in &mut queues {
         let (mut commands, accesses, columns) = rows;
-        let fault_due = |commands: &Commands| {
-            commands
+        let ready = crate::has_work(&status, &commands);
+        // A fault behind rows that are held waits for them.
+        if !ready
+            && commands
                 .fault
                 .as_ref()
-                .is_some_and(|(row, _)| *row <= commands.cut)
-        };
-        if !crate::has_work(&status, &commands) && !fault_due(&commands) {
+                .is_none_or(|(row, _)| *row > commands.committed)
+        {
             continue;
         }
         let (draws, dispatches) = work;
@@ -65,7 +66,7 @@ pub(crate) fn commit_rows(
         let mut refused: Option<Box<Fault>> = None;
         let first = commands.committed;
         let cut = commands.cut;
-        if first < cut {
+        if ready && first < cut {
             recording.begin_queue();
             let mut recorder = StreamRecorder {
                 gpu: &gpu,

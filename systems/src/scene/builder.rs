@@ -8,9 +8,9 @@ use super::{
 };
 
 /// Command memory of a hand-made scene: one page for each submission, 1 MiB in all.
-pub const COMMANDS: u64 = 0x20_0000_0000;
+pub const COMMANDS: u64 = 0x30_0000_0000;
 /// Data memory of a hand-made scene: 64 KiB.
-pub const DATA: u64 = 0x10_0000_0000;
+pub const DATA: u64 = 0x38_0000_0000;
 
 /// A type-3 packet: header and payload. An empty payload gives nothing, as no packet has none.
 #[must_use]

@@ -204,7 +204,6 @@ static void submit_frame(int handle, int frame, uint32_t target_count)
     const float colour[4] = {(float)frame / FRAMES, 1.0f - (float)frame / FRAMES, 0.5f, 1.0f};
 
     sceAgcDcbResetQueue(&commands, 0x3ff, 0);
-    sceAgcDcbWaitUntilSafeForRendering(&commands, (uint32_t)handle, (uint32_t)buffer);
     /* Everything that the CPU wrote is to be seen. */
     sceAgcDcbAcquireMem(&commands, 0, 0, 0x2c7c0, NULL, ~0ul, 160);
     sceAgcDcbSetCxRegistersIndirect(&commands, gpu->target[buffer], target_count);

@@ -20,19 +20,19 @@
 	s_or_b32 m0, s6, s5
 	s_sendmsg sendmsg(MSG_GS_ALLOC_REQ)
 granted:
-	v_mbcnt_lo_u32_b32 v1, -1, 0
-	; Lanes that hold a primitive export it.
+	; Lanes that hold a primitive export it: as many as the wave has primitives, from lane 0 on.
 	s_bfe_u32 s5, s3, 0x80008
-	v_cmp_gt_u32_e32 vcc_lo, s5, v1
-	s_and_saveexec_b32 s6, vcc_lo
+	s_bfm_b32 s6, s5, 0
+	s_cmp_eq_u32 s5, 32
+	s_cselect_b32 exec_lo, -1, s6
 	s_cbranch_execz no_primitive
 	exp prim v0, off, off, off done
 no_primitive:
-	s_mov_b32 exec_lo, s6
 	; Lanes that hold a vertex export that.
 	s_and_b32 s5, s3, 0xff
-	v_cmp_gt_u32_e32 vcc_lo, s5, v1
-	s_and_saveexec_b32 s6, vcc_lo
+	s_bfm_b32 s6, s5, 0
+	s_cmp_eq_u32 s5, 32
+	s_cselect_b32 exec_lo, -1, s6
 	s_cbranch_execz no_vertex
 	v_and_b32_e32 v2, 1, v5
 	v_lshrrev_b32_e32 v3, 1, v5

@@ -11,7 +11,7 @@ use relic_macros::guest_fn;
 use smallvec::SmallVec;
 
 use crate::{
-    libSceAgc::packet::{self, FLIP_HEADER, FLIP_WORDS},
+    libSceAgc::packet::{self, FLIP_HEADER},
     libSceVideoOut, log,
     pointer::In,
     process,
@@ -152,7 +152,6 @@ fn collect_flips(
         }
         at += length;
     }
-    const { assert!(FLIP_WORDS == 6) };
 }
 
 /// Submits one command buffer to the graphics queue.
@@ -207,4 +206,61 @@ pub(crate) extern "sysv64" fn sceAgcDriverSubmitMultiDcbs(
         submit(QueueId::GRAPHICS, &descriptors)
     };
     body().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relic_core::GuestMemory;
+
+    #[test]
+    fn flips_are_found_through_nested_buffers_and_skipped_bodies() {
+        let flip = |argument: u32| [FLIP_HEADER, 1, 0, 1, argument, 0];
+        let mut outer: Vec<u32> = flip(1).to_vec();
+        // A write whose data looks like a flip.
+        outer.extend([packet::header(0x37, 10), 0, 0, 0]);
+        outer.extend(flip(99));
+        outer.push(0x8000_0000);
+        outer.extend([
+            packet::header(packet::INDIRECT_BUFFER, 4),
+            0x2000,
+            0,
+            0x0f20_0000 | 6,
+        ]);
+        outer.extend(flip(3));
+        let mut inner = flip(2);
+        let memory = GuestMemory::new();
+        for (address, words) in [(0x1000, &mut outer[..]), (0x2000, &mut inner[..])] {
+            let range = GuestRange::new(GuestAddress(address), 4 * words.len() as u64);
+            // SAFETY: the vectors outlive the table, and nothing else uses them.
+            let mapped = unsafe { memory.map(range, words.as_mut_ptr().cast(), true, "words") };
+            mapped.unwrap();
+        }
+        let mut flips = Vec::new();
+        let reader = memory.reader();
+        collect_flips(&reader, GuestAddress(0x1000), outer.len() as u32, 0, &mut flips);
+        let found: Vec<i64> = flips.iter().map(|flip| flip.argument).collect();
+        assert_eq!(found, [1, 2, 3]);
+    }
+
+    #[test]
+    fn bad_submissions_are_refused_before_the_runtime_sees_them() {
+        let refused = SceResult::code(0x8a6c_000a);
+        let submit = |address, words| {
+            let descriptor = Descriptor {
+                address,
+                words,
+                reserved: 0,
+            };
+            // SAFETY: a place of ours.
+            sceAgcDriverSubmitDcb(unsafe { In::new(&raw const descriptor) })
+        };
+        assert_eq!(submit(0x7700_0000_0000, 4), refused, "not mapped");
+        assert_eq!(submit(0x7700_0000_0002, 4), refused, "not aligned");
+        assert_eq!(submit(0x7700_0000_0000, 0), refused, "empty");
+        // SAFETY: null.
+        let nothing = unsafe { In::new(std::ptr::null()) };
+        assert_eq!(sceAgcDriverSubmitDcb(nothing), refused);
+        assert_eq!(sceAgcDriverSubmitAcb(3, nothing), refused, "no compute queue");
+    }
 }

@@ -145,3 +145,114 @@ pub(crate) extern "sysv64" fn sceVideoOutSetFlipRate(handle: i32, rate: i32) -> 
         Err(error) => error.into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{super::event::*, super::output::open_for_test, super::status::*, *};
+    use crate::{
+        libkernel::equeue::*,
+        pointer::{In, Out, Text},
+    };
+
+    fn request(handle: i32, buffer: i32, argument: i64) -> FlipRequest {
+        FlipRequest {
+            handle: VideoHandle(handle),
+            buffer,
+            mode: 1,
+            argument,
+        }
+    }
+
+    #[test]
+    fn flips_are_counted_in_the_order_of_submission() {
+        const HANDLE: i32 = 77;
+        let output = open_for_test(HANDLE);
+        assert_eq!(
+            reserve_for_queue(request(HANDLE, 2, 0)),
+            Err(VideoError::InvalidIndex)
+        );
+        assert_eq!(
+            reserve_for_queue(request(78, 0, 0)),
+            Err(VideoError::InvalidHandle)
+        );
+        for argument in 0..16 {
+            assert_eq!(reserve_for_queue(request(HANDLE, 0, argument)), Ok(()));
+        }
+        assert_eq!(
+            reserve_for_queue(request(HANDLE, 0, 16)),
+            Err(VideoError::FlipQueueFull)
+        );
+        assert_eq!(sceVideoOutIsFlipPending(HANDLE), SceResult(16));
+        cancel(request(HANDLE, 0, 15));
+        for argument in 0..14 {
+            flip_done(request(HANDLE, 0, argument));
+        }
+        let status = output.lock().status;
+        assert_eq!(
+            (status.count, status.argument, status.current_buffer),
+            (14, 13, 0)
+        );
+        assert_eq!(sceVideoOutIsFlipPending(HANDLE), SceResult(1));
+    }
+
+    #[test]
+    fn flip_events_carry_argument_and_count() {
+        const HANDLE: i32 = 79;
+        let _output = open_for_test(HANDLE);
+        let mut handle = 0;
+        // SAFETY: places of ours.
+        let (out, name) = unsafe { (Out::new(&raw mut handle), Text::new(c"flips".as_ptr().cast())) };
+        assert_eq!(sceKernelCreateEqueue(out, name), SceResult::OK);
+        let queue = out.read().unwrap();
+        assert_eq!(sceVideoOutAddFlipEvent(queue, HANDLE, 5), SceResult::OK);
+        assert_eq!(
+            sceVideoOutAddFlipEvent(999_999, HANDLE, 5),
+            VideoError::InvalidEventQueue.into()
+        );
+        let take = || {
+            let mut record = std::mem::MaybeUninit::<KernelEvent>::zeroed();
+            let (mut count, mut timeout, mut argument) = (0, 0u32, 0i64);
+            // SAFETY: places of ours.
+            unsafe {
+                let event = Out::new(record.as_mut_ptr());
+                let (count, timeout) = (Out::new(&raw mut count), Out::new(&raw mut timeout));
+                if sceKernelWaitEqueue(queue, event, 1, count, timeout) != SceResult::OK {
+                    return None;
+                }
+                let event = In::new(record.as_ptr());
+                assert_eq!(sceVideoOutGetEventId(event), SceResult(0));
+                assert_eq!(
+                    sceVideoOutGetEventData(event, Out::new(&raw mut argument)),
+                    SceResult::OK
+                );
+                Some((
+                    argument,
+                    sceVideoOutGetEventCount(event).0,
+                    sceKernelGetEventUserData(event),
+                ))
+            }
+        };
+        assert_eq!(take(), None);
+        for (times, argument, seen) in [(1, -3, 1), (3, 7, 3), (20, 1 << 40, 15)] {
+            for _ in 0..times {
+                reserve_for_queue(request(HANDLE, 1, argument)).unwrap();
+                flip_done(request(HANDLE, 1, argument));
+            }
+            assert_eq!(take(), Some((argument, seen, 5)));
+            assert_eq!(take(), None, "taken once");
+        }
+        assert_eq!(sceVideoOutDeleteFlipEvent(queue, HANDLE), SceResult::OK);
+        reserve_for_queue(request(HANDLE, 1, 1)).unwrap();
+        flip_done(request(HANDLE, 1, 1));
+        assert_eq!(take(), None);
+    }
+
+    #[test]
+    fn a_fresh_output_has_shown_nothing() {
+        let status = FlipStatus::default();
+        assert_eq!(
+            (status.count, status.argument, status.current_buffer),
+            (0, -1, -1)
+        );
+    }
+}

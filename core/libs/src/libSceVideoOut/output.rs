@@ -132,6 +132,19 @@ fn open(bus: i32, index: i32) -> Result<i32, VideoError> {
     Ok(handle)
 }
 
+/// An open output without a runtime behind it, with two buffers.
+#[cfg(test)]
+pub(super) fn open_for_test(handle: i32) -> Arc<Output> {
+    let output = Arc::new(Output {
+        handle: VideoHandle(handle),
+        state: Mutex::default(),
+        flipped: Condvar::new(),
+    });
+    output.lock().buffers[..2].fill(Some(Registered { set: 0 }));
+    outputs().insert(handle, Arc::clone(&output));
+    output
+}
+
 /// Opens an output. Returns its handle, above 0.
 #[guest_fn(libSceVideoOut, partial = "the main output only")]
 pub(crate) extern "sysv64" fn sceVideoOutOpen(

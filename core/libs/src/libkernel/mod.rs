@@ -32,4 +32,6 @@ mod stack_protector;
 pub(crate) mod thread;
 pub(crate) mod time;
 mod tls;
+mod unwind;
 mod user_event;
+mod write;

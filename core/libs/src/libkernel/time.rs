@@ -41,8 +41,8 @@ impl Timespec {
         }
     }
 
-    /// How long it is from now on the wall clock until this time; zero once it has passed.
-    pub(crate) fn from_now(self) -> Result<Duration, Errno> {
+    /// How long it is until this time of the wall clock; zero once it has passed.
+    pub(crate) fn left(self) -> Result<Duration, Errno> {
         let until = self.duration()?;
         Ok(until.saturating_sub(read_clock(libc::CLOCK_REALTIME)?.duration()?))
     }

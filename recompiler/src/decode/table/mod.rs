@@ -119,7 +119,11 @@ pub struct Row {
 impl Row {
     /// Operands in the assembler's order.
     pub fn operands(&self) -> impl Iterator<Item = &'static str> {
-        self.signature.split('|').next().unwrap_or_default().split_ascii_whitespace()
+        self.signature
+            .split('|')
+            .next()
+            .unwrap_or_default()
+            .split_ascii_whitespace()
     }
 
     fn forms(&self) -> &'static str {
@@ -143,7 +147,8 @@ impl Row {
     /// Whether the slot holds a scalar register where the encoding would have a vector register.
     #[must_use]
     pub fn is_scalar_slot(&self, slot: char) -> bool {
-        self.operands().any(|operand| operand.starts_with(slot) && operand.len() > 1 && operand.ends_with('s'))
+        self.operands()
+            .any(|operand| operand.starts_with(slot) && operand.len() > 1 && operand.ends_with('s'))
     }
 }
 
@@ -195,11 +200,14 @@ pub(crate) fn rows(encoding: Encoding) -> &'static [Row] {
 pub(crate) fn find(encoding: Encoding, number: u32, dialect: Dialect) -> Option<&'static Row> {
     let rows = rows(encoding);
     let start = rows.partition_point(|row| u32::from(row.opcode.number()) < number);
-    rows[start..].iter().take_while(|row| u32::from(row.opcode.number()) == number).find(|row| match row.dialect {
-        RowDialect::Both => true,
-        RowDialect::Gfx1013 => dialect == Dialect::Gfx1013,
-        RowDialect::Gfx1030 => dialect == Dialect::Gfx1030,
-    })
+    rows[start..]
+        .iter()
+        .take_while(|row| u32::from(row.opcode.number()) == number)
+        .find(|row| match row.dialect {
+            RowDialect::Both => true,
+            RowDialect::Gfx1013 => dialect == Dialect::Gfx1013,
+            RowDialect::Gfx1030 => dialect == Dialect::Gfx1030,
+        })
 }
 
 #[cfg(test)]
@@ -212,10 +220,26 @@ mod tests {
         for encoding in 0..=Encoding::Exp as u8 {
             // Every discriminant from 0 up is an encoding, so the list below covers them all.
             let all = [
-                Encoding::Sop2, Encoding::Sopk, Encoding::Sop1, Encoding::Sopc, Encoding::Sopp, Encoding::Smem,
-                Encoding::Vop2, Encoding::Vop1, Encoding::Vopc, Encoding::Vop3, Encoding::Vop3p, Encoding::Vintrp,
-                Encoding::Ds, Encoding::Flat, Encoding::Scratch, Encoding::Global, Encoding::Mubuf,
-                Encoding::Mtbuf, Encoding::Mimg, Encoding::Exp,
+                Encoding::Sop2,
+                Encoding::Sopk,
+                Encoding::Sop1,
+                Encoding::Sopc,
+                Encoding::Sopp,
+                Encoding::Smem,
+                Encoding::Vop2,
+                Encoding::Vop1,
+                Encoding::Vopc,
+                Encoding::Vop3,
+                Encoding::Vop3p,
+                Encoding::Vintrp,
+                Encoding::Ds,
+                Encoding::Flat,
+                Encoding::Scratch,
+                Encoding::Global,
+                Encoding::Mubuf,
+                Encoding::Mtbuf,
+                Encoding::Mimg,
+                Encoding::Exp,
             ];
             let rows = rows(all[encoding as usize]);
             assert!(!rows.is_empty());

@@ -63,6 +63,13 @@ fn write_all(descriptor: i32, bytes: &[u8]) -> bool {
     true
 }
 
+/// Writes to standard output at once, after what it holds.
+pub(crate) fn write_stdout(bytes: &[u8]) -> bool {
+    let mut output = output();
+    output.flush();
+    write_all(1, bytes)
+}
+
 /// Writes to standard error, after what standard output holds.
 pub(crate) fn write_stderr(bytes: &[u8]) -> bool {
     let mut output = output();

@@ -135,7 +135,7 @@ mod tests {
             sceKernelMapDirectMemory(place(&mut second), 0x4000, 0x33, 0, offset + 0x4000, 0),
             SceResult::OK
         );
-        assert!(first >= 0x2_0000_0000 && first < 1 << 40 && first % 0x10000 == 0);
+        assert!((0x2_0000_0000..1 << 40).contains(&first) && first % 0x10000 == 0);
         let word: *mut u32 = host(first + 0x4000);
         // SAFETY: pages that were just mapped.
         unsafe { word.write_volatile(77) };

@@ -124,7 +124,7 @@ pub(crate) extern "sysv64" fn pthread_cond_timedwait(
     until: In<Timespec>,
 ) -> PthreadResult {
     let wait = || {
-        let left = until.read().ok_or(Errno::EINVAL)?.from_now()?;
+        let left = until.read().ok_or(Errno::EINVAL)?.left()?;
         wait_on(place, mutex, Deadline::after(left))
     };
     wait().into()

@@ -16,7 +16,7 @@ use relic_macros::guest_fn;
 use super::{
     Thread,
     attributes::{self, Attributes, AttributesPlace},
-    become_current, by_handle, current, forget, key, threads,
+    become_current, by_handle, current, forget, hooks, key, threads,
 };
 use crate::{
     pointer::{Opaque, Out, Text, address_of, host},
@@ -150,7 +150,7 @@ extern "C" fn thread_main(begin: *mut c_void) -> *mut c_void {
         entry,
         argument,
     } = *begin;
-    super::NUMBER.with(|cell| cell.set(thread.number));
+    super::remember(&thread);
     let name = thread.name.lock().unwrap_or_else(PoisonError::into_inner).clone();
     report::adopt_thread(&name);
     runtime::send_if_running(Message::ThreadStarted {
@@ -163,6 +163,7 @@ extern "C" fn thread_main(begin: *mut c_void) -> *mut c_void {
     BASE.with(|cell| cell.set((&raw mut base).expose_provenance()));
     // SAFETY: the guest's thread function with its argument.
     let value = unsafe { enter(&raw mut base, address_of(entry as *const ()), argument, 0, 0) };
+    hooks::run_destructors();
     key::run_destructors();
     runtime::send_if_running(Message::ThreadEnded {
         thread: thread.number,

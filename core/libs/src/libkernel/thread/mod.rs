@@ -2,6 +2,7 @@
 
 mod attributes;
 mod condition;
+mod hooks;
 mod key;
 mod lifetime;
 mod mutex;
@@ -9,6 +10,7 @@ mod once;
 mod place;
 mod properties;
 mod rwlock;
+mod semaphore;
 mod wait;
 
 pub(crate) use lifetime::run_main;
@@ -46,6 +48,8 @@ static THREADS: Mutex<Vec<Arc<Thread>>> = Mutex::new(Vec::new());
 
 thread_local! {
     static NUMBER: Cell<u64> = const { Cell::new(0) };
+    /// The calling thread's own handle: programs ask for it all the time.
+    static HANDLE: Cell<u64> = const { Cell::new(0) };
 }
 
 impl Thread {
@@ -105,6 +109,20 @@ fn current() -> Arc<Thread> {
 }
 
 fn become_current(thread: &Arc<Thread>) {
-    NUMBER.with(|cell| cell.set(thread.number));
+    remember(thread);
     threads().push(Arc::clone(thread));
+}
+
+/// Makes `thread` what the calling thread takes itself for.
+fn remember(thread: &Arc<Thread>) {
+    NUMBER.with(|cell| cell.set(thread.number));
+    HANDLE.with(|cell| cell.set(thread.handle()));
+}
+
+/// Handle of the calling thread.
+fn current_handle() -> u64 {
+    match HANDLE.with(Cell::get) {
+        0 => current().handle(),
+        handle => handle,
+    }
 }

@@ -262,7 +262,7 @@ pub(crate) extern "sysv64" fn pthread_mutex_timedlock(
 ) -> PthreadResult {
     let lock = || {
         let mutex = get(place)?;
-        let left = until.read().ok_or(Errno::EINVAL)?.from_now()?;
+        let left = until.read().ok_or(Errno::EINVAL)?.left()?;
         mutex.lock(Deadline::after(left))
     };
     lock().into()

@@ -4,7 +4,7 @@ use std::sync::{PoisonError, atomic::Ordering};
 
 use relic_macros::guest_fn;
 
-use super::{by_handle, current, lifetime::NAME_LIMIT};
+use super::{by_handle, current_handle, lifetime::NAME_LIMIT};
 use crate::{
     pointer::{Out, Text},
     report,
@@ -14,7 +14,7 @@ use crate::{
 /// Handle of the calling thread.
 #[guest_fn(libkernel, libScePosix, also = "pthread_self")]
 pub(crate) extern "sysv64" fn scePthreadSelf() -> u64 {
-    current().handle()
+    current_handle()
 }
 
 /// Whether two handles name one thread.

@@ -1,0 +1,377 @@
+//! The command line end to end: exit codes, output, and real programs relinked and run.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use relic_tests::{kit::Kit, runtime_library};
+use tempfile::TempDir;
+
+fn relic() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relic"));
+    // What the developer has set must not decide.
+    for name in [
+        "RELIC_GPU",
+        "RELIC_LOG",
+        "RELIC_TIMES",
+        "RELIC_FRAMES",
+        "RELIC_RUNTIME_LIBRARY",
+    ] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn run(command: &mut Command) -> (Option<i32>, String, String) {
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().unwrap();
+    (
+        status.code(),
+        String::from_utf8_lossy(&stdout).into_owned(),
+        String::from_utf8_lossy(&stderr).into_owned(),
+    )
+}
+
+/// A guest program, relinking and running it: everything in one folder that goes away.
+struct Guest {
+    folder: TempDir,
+    runtime: PathBuf,
+}
+
+impl Guest {
+    /// Builds a guest of tests/guests, or from a source text. `None` where there is no toolchain, which is said.
+    fn build(guest: &str, source: Option<&str>) -> Option<Self> {
+        let kit = match Kit::new() {
+            Ok(kit) => kit,
+            Err(error) => {
+                eprintln!("SKIPPED: {error}");
+                return None;
+            }
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let sources = match source {
+            None => kit.guest(guest),
+            Some(text) => {
+                let sources = folder.path().join("source");
+                fs::create_dir(&sources).unwrap();
+                fs::write(sources.join("main.c"), text).unwrap();
+                sources
+            }
+        };
+        kit.build_guest(&sources, &folder.path().join("title")).unwrap();
+        Some(Self {
+            folder,
+            runtime: runtime_library().unwrap(),
+        })
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn eboot(&self) -> PathBuf {
+        self.path("title/eboot.bin")
+    }
+
+    fn relic(&self) -> Command {
+        let mut command = relic();
+        command
+            .env("RELIC_RUNTIME_LIBRARY", &self.runtime)
+            .env("RELIC_CACHE", self.path("cache"));
+        command
+    }
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(files_below(&path));
+        } else {
+            files.push(path);
+        }
+    }
+    files
+}
+
+#[test]
+fn exit_codes_tell_usage_from_failure() {
+    for (arguments, code) in [
+        (&["--version"][..], 0),
+        (&[], 1),
+        (&["frobnicate"], 1),
+        (&["relink"], 1),
+        (&["schedule", "--dot", "--text"], 1),
+        (&["shader", "x", "--stage", "hs"], 1),
+        (&["shader", "x", "--stage", "cs", "--set", "rsrc1=lots"], 1),
+        (&["info", "/nonexistent"], 2),
+        (&["run", "/nonexistent"], 2),
+        (&["relink", "/nonexistent"], 2),
+        (&["relink", "/dev/null", "--runtime", "/nonexistent"], 2),
+    ] {
+        let (found, _, stderr) = run(relic().args(arguments));
+        assert_eq!(found, Some(code), "{arguments:?}\n{stderr}");
+        assert!(!stderr.contains("panicked"), "{arguments:?}\n{stderr}");
+    }
+}
+
+#[test]
+fn a_closed_output_is_no_failure() {
+    let mut child = relic()
+        .args(["schedule", "--dot"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*stderr), (Some(0), ""));
+}
+
+#[test]
+fn nids_are_found_both_ways() {
+    let (code, stdout, _) = run(relic().args([
+        "nid",
+        "printf",
+        "1jfXLRVzisc",
+        "hcuQgD53UxM#B#C",
+        "no_such_export",
+        "--",
+        "-1fjfj1jfjg",
+    ]));
+    assert_eq!(code, Some(0));
+    let lines: Vec<&str> = stdout.lines().collect();
+    assert_eq!(lines.len(), 5, "{stdout}");
+    assert!(
+        lines[0].starts_with("hcuQgD53UxM  printf") && lines[0].contains("libc: implemented"),
+        "{stdout}"
+    );
+    assert!(lines[1].starts_with("1jfXLRVzisc  sceKernelUsleep"), "{stdout}");
+    assert_eq!(lines[2], lines[0]);
+    assert!(
+        lines[3].ends_with("  no_such_export"),
+        "a name without more to say: {stdout}"
+    );
+    assert!(lines[4].contains("taken as a name"), "{stdout}");
+}
+
+#[test]
+fn the_schedule_shows_every_stage_as_text_and_as_a_graph() {
+    let (_, text, _) = run(relic().arg("schedule"));
+    let (_, dot, _) = run(relic().args(["schedule", "--dot"]));
+    for stage in [
+        "Ingest", "Poll", "Decode", "Capture", "Evaluate", "Prepare", "Hazard", "Commit", "Settle", "Present",
+    ] {
+        assert!(text.contains(&format!("  {stage}")), "{stage} in\n{text}");
+        assert!(dot.contains(&format!("{stage}: ")), "{stage} in\n{dot}");
+    }
+    assert!(dot.contains("digraph"), "{dot}");
+    assert!(
+        text.contains("decode_packets") && text.contains("writes "),
+        "{text}"
+    );
+}
+
+#[test]
+fn files_that_are_no_programs_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    for (bytes, words) in [
+        (&b"\x54\x14\xf5\xee"[..], "SELF container"),
+        (b"\x7fFIH", "package"),
+        (b"text", "nothing that Relic knows"),
+    ] {
+        fs::write(&file, bytes).unwrap();
+        let (code, stdout, _) = run(relic().arg("info").arg(&file));
+        assert_eq!(code, Some(0));
+        assert!(stdout.contains(words), "{stdout}");
+    }
+    fs::write(&file, b"PM4CAP01 and then nothing").unwrap();
+    assert_eq!(run(relic().arg("info").arg(&file)).0, Some(2));
+}
+
+#[test]
+fn assembly_of_raw_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("code.bin");
+    // v_mac_f32 v19, s33, v9 as gfx10.1 has it (gfx10.3 does not); s_endpgm; a constant.
+    let words = [0x3e26_1221_u32, 0xbf81_0000, 0xffff_ffff];
+    fs::write(&file, words.map(u32::to_le_bytes).concat()).unwrap();
+    let (code, stdout, _) = run(relic().arg("shader").arg(&file).args(["--stage", "ps"]));
+    assert_eq!(code, Some(0));
+    assert!(
+        stdout.contains("     0  v_mac_f32") && stdout.contains("     4  s_endpgm"),
+        "{stdout}"
+    );
+    fs::write(&file, [0xff; 8]).unwrap();
+    let (code, _, stderr) = run(relic().arg("shader").arg(&file).args(["--stage", "ps"]));
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("no instruction"), "{stderr}");
+    fs::write(&file, [0; 7]).unwrap();
+    assert_eq!(
+        run(relic().arg("shader").arg(&file).args(["--stage", "ps"])).0,
+        Some(2)
+    );
+}
+
+#[test]
+fn info_lists_imports_and_what_relic_has() {
+    let Some(guest) = Guest::build("hello", None) else {
+        return;
+    };
+    let (code, stdout, _) = run(guest.relic().arg("info").arg(guest.eboot()).arg("--json"));
+    assert_eq!(code, Some(0));
+    let info: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(info["kind"], "program");
+    let imports = info["program"]["imports"].as_array().unwrap();
+    let printf = imports
+        .iter()
+        .find(|import| import["name"] == "printf")
+        .unwrap_or_else(|| panic!("printf in {stdout}"));
+    assert_eq!(printf["library"], "libc");
+    assert_eq!(printf["nid"], "hcuQgD53UxM");
+    assert_eq!(printf["kind"], "function");
+    assert_eq!(printf["status"], "implemented");
+    let (_, text, _) = run(guest.relic().arg("info").arg(guest.eboot()));
+    assert!(
+        text.contains("PS5 executable") && text.contains("hcuQgD53UxM  function"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_relinked_program_stands_on_its_own() {
+    let Some(guest) = Guest::build("hello", None) else {
+        return;
+    };
+    let program = guest.path("out/app");
+    let (code, stdout, stderr) = run(guest
+        .relic()
+        .arg("relink")
+        .arg(guest.eboot())
+        .arg("-o")
+        .arg(&program));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(
+        stdout.contains("imports: ") && stdout.contains("  libc "),
+        "{stdout}"
+    );
+    assert!(guest.path("out/libs/librelic.so").is_file());
+    let (code, stdout, _) = run(Command::new(&program).arg("one"));
+    assert_eq!(code, Some(5));
+    assert!(stdout.contains("argv[1]=one"), "{stdout}");
+    let (_, stdout, _) = run(guest.relic().arg("info").arg(&program));
+    assert!(stdout.contains("written by `relic relink`"), "{stdout}");
+    // Without -o: a folder of the input's name in the current one.
+    let here = guest.path("here");
+    fs::create_dir(&here).unwrap();
+    let (code, ..) = run(guest.relic().arg("relink").arg(guest.eboot()).current_dir(&here));
+    assert_eq!(code, Some(0));
+    assert!(here.join("eboot/app").is_file());
+}
+
+#[test]
+fn a_refused_input_leaves_nothing_behind() {
+    let Some(guest) = Guest::build("hello", None) else {
+        return;
+    };
+    let mut bytes = fs::read(guest.eboot()).unwrap();
+    bytes.truncate(bytes.len() / 2);
+    fs::write(guest.eboot(), bytes).unwrap();
+    let (code, _, stderr) = run(guest
+        .relic()
+        .arg("relink")
+        .arg(guest.eboot())
+        .arg("-o")
+        .arg(guest.path("out/app")));
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("can't be relinked"), "{stderr}");
+    assert!(!guest.path("out").exists());
+    assert_eq!(run(guest.relic().arg("run").arg(guest.eboot())).0, Some(2));
+}
+
+#[test]
+fn run_passes_arguments_and_the_exit_code_and_relinks_once() {
+    let Some(guest) = Guest::build("hello", None) else {
+        return;
+    };
+    let run_it = || {
+        run(guest
+            .relic()
+            .args(["run", "--headless"])
+            .arg(guest.path("title"))
+            .args(["--", "-x", "two words"]))
+    };
+    let (code, stdout, stderr) = run_it();
+    assert_eq!((code, stderr.as_str()), (Some(5), ""), "{stdout}");
+    assert!(
+        stdout.contains("argv[1]=-x") && stdout.contains("argv[2]=two words"),
+        "{stdout}"
+    );
+    let made = files_below(&guest.path("cache"));
+    let program = made.iter().find(|path| path.ends_with("app")).unwrap();
+    let time = fs::metadata(program).unwrap().modified().unwrap();
+    assert_eq!(run_it().0, Some(5));
+    assert_eq!(files_below(&guest.path("cache")), made);
+    assert_eq!(fs::metadata(program).unwrap().modified().unwrap(), time);
+    // Another content is another program.
+    let mut bytes = fs::read(guest.eboot()).unwrap();
+    bytes.push(0);
+    fs::write(guest.eboot(), bytes).unwrap();
+    assert_eq!(run_it().0, Some(5));
+    assert!(files_below(&guest.path("cache")).len() > made.len());
+    let (_, _, stderr) = run(guest.relic().arg("run").arg(guest.eboot()));
+    assert!(stderr.contains("no window yet"), "{stderr}");
+}
+
+#[test]
+fn a_signal_becomes_128_and_its_number() {
+    let source = "#include <relic/guest.h>\nint main(void) { *(volatile int *)8 = 1; return 0; }\n";
+    let Some(guest) = Guest::build("fault", Some(source)) else {
+        return;
+    };
+    let (code, _, stderr) = run(guest.relic().args(["run", "--headless"]).arg(guest.eboot()));
+    assert_eq!(code, Some(128 + 11), "{stderr}");
+    assert!(stderr.contains("SIGSEGV"), "{stderr}");
+}
+
+#[test]
+fn replay_reports_what_it_can_t_play_and_goes_on() {
+    if run(relic().arg("gpu")).0 != Some(0) {
+        eprintln!("SKIPPED: no GPU, and no lavapipe");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let broken = folder.path().join("broken.pm4cap");
+    fs::write(&broken, b"PM4CAP01").unwrap();
+    let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/scenes/small_dispatch.pm4cap");
+    let (code, stdout, stderr) =
+        run(relic()
+            .arg("replay")
+            .args([&broken, &scene])
+            .args(["--headless", "--report", "json"]));
+    assert_eq!(code, Some(2), "{stderr}");
+    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(report[0]["passes"], false);
+    assert!(report[0]["error"].as_str().is_some_and(|text| !text.is_empty()));
+    assert_eq!(report[1]["passes"], true, "{stdout}");
+    assert_eq!(report[1]["expectations"][0]["name"], "data");
+    assert!(
+        report[1]["times"]
+            .as_array()
+            .is_some_and(|times| !times.is_empty())
+    );
+    let (code, stdout, _) = run(relic().arg("replay").arg(&scene).arg("--times"));
+    assert_eq!(code, Some(0));
+    assert!(
+        stdout.contains(": passes") && stdout.contains("decode_packets"),
+        "{stdout}"
+    );
+}
