@@ -26,6 +26,7 @@ pub mod runtime;
 pub mod scene;
 pub mod settle;
 mod shader_pool;
+mod startup;
 
 use relic_components::{Commands, QueueStatus};
 

@@ -19,6 +19,7 @@ use crate::{
     decode::decode_packets,
     evaluate::evaluate_plans,
     frame::{
+        evict::{Budgets, evict_images},
         picture::PictureWriter,
         present::{PendingPictures, Shown, close_pictures, poll_pictures, present_flip},
         statistics::{LastFrame, plot_counters},
@@ -34,6 +35,7 @@ use crate::{
     resources::{Faults, Guest, Memory, PumpInbox},
     settle::{GpuRecording, Mirrored, finish_batches, mirror_stores, submit_batch},
     shader_pool::ShaderPool,
+    startup::announce_device,
 };
 
 /// Relic's systems, in their stages.
@@ -46,6 +48,7 @@ impl Plugin for SystemsPlugin {
 
     fn build(&self, runtime: &mut RuntimeBuilder) {
         runtime
+            .add_systems(Label::Startup, announce_device.in_set(Stage::Open))
             .add_systems(
                 Label::Submit,
                 (
@@ -67,6 +70,7 @@ impl Plugin for SystemsPlugin {
                 Label::Frame,
                 (
                     present_flip.in_set(Stage::Present),
+                    evict_images.in_set(Stage::Evict),
                     plot_counters.in_set(Stage::Statistics),
                 ),
             )
@@ -221,6 +225,7 @@ pub fn build(
         .insert_resource(ReadyFlips::default())
         .insert_resource(PendingPictures::default())
         .insert_resource(Shown::default())
+        .insert_resource(Budgets::default())
         .insert_resource(LastFrame::default());
     Ok(builder.build()?)
 }

@@ -1,5 +1,6 @@
 //! The Frame schedule: pictures, budgets, statistics.
 
+pub mod evict;
 pub mod picture;
 pub(crate) mod present;
 pub(crate) mod statistics;

@@ -289,6 +289,61 @@ impl ImageStore {
         self.images[id.0 as usize].content == Some(hash)
     }
 
+    /// Guest bytes of all surfaces together: about what their images hold on the device.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.images.iter().map(|image| image.range.size()).sum()
+    }
+
+    /// How many images there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.images.len()
+    }
+
+    /// Drops the images that were used longest ago until all hold at most `budget` bytes. Images that the GPU has
+    /// written stay: memory does not hold their content. Returns how many were dropped.
+    ///
+    /// Ids change: call this between batches only, as every batch finds its images anew.
+    pub fn evict(&mut self, budget: u64) -> usize {
+        let mut excess = self.bytes().saturating_sub(budget);
+        if excess == 0 {
+            return 0;
+        }
+        let mut order: Vec<usize> = (0..self.images.len())
+            .filter(|index| !self.images[*index].gpu_written)
+            .collect();
+        order.sort_by_key(|index| self.images[*index].last_use);
+        let mut dropped = vec![false; self.images.len()];
+        for index in order {
+            if excess == 0 {
+                break;
+            }
+            excess = excess.saturating_sub(self.images[index].range.size());
+            dropped[index] = true;
+        }
+        let count = dropped.iter().filter(|drop| **drop).count();
+        let mut new_ids = Vec::with_capacity(dropped.len());
+        let mut next = 0;
+        for drop in &dropped {
+            new_ids.push((!drop).then_some(ImageId(next)));
+            next += u32::from(!drop);
+        }
+        let mut keep = dropped.iter();
+        self.images.retain(|_| !keep.next().copied().unwrap_or(false));
+        self.by_key.retain(|_, id| match new_ids[id.0 as usize] {
+            Some(new) => {
+                *id = new;
+                true
+            }
+            None => false,
+        });
+        // Views are cached by their images; the ids are given anew.
+        self.view_ids.clear();
+        self.views.clear();
+        count
+    }
+
     fn surface(
         &mut self,
         device: &Device,
