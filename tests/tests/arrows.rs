@@ -7,19 +7,35 @@ const ALLOWED: &[(&str, &str, &[&str])] = &[
     ("relic-core", "core", &[]),
     ("relic-macros", "core/macros", &[]),
     ("relic-components", "components", &["relic-core"]),
-    ("relic-schedules", "schedules", &["relic-core", "relic-components"]),
+    (
+        "relic-schedules",
+        "schedules",
+        &["relic-core", "relic-components"],
+    ),
     ("relic-recompiler", "recompiler", &["relic-core"]),
     ("relic-vulkan", "vulkan", &["relic-core"]),
     ("relic-relink", "relink", &["relic-core"]),
     (
         "relic-systems",
         "systems",
-        &["relic-core", "relic-components", "relic-schedules", "relic-recompiler", "relic-vulkan"],
+        &[
+            "relic-core",
+            "relic-components",
+            "relic-schedules",
+            "relic-recompiler",
+            "relic-vulkan",
+        ],
     ),
     (
         "relic-libs",
         "core/libs",
-        &["relic-core", "relic-macros", "relic-components", "relic-schedules", "relic-systems"],
+        &[
+            "relic-core",
+            "relic-macros",
+            "relic-components",
+            "relic-schedules",
+            "relic-systems",
+        ],
     ),
     (
         "relic",
@@ -57,9 +73,18 @@ fn crates_use_only_what_they_may() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     for (name, folder, allowed) in ALLOWED {
         let manifest = fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
-        assert!(manifest.contains(&format!("name = \"{name}\"")), "{folder} holds another crate");
-        for used in dependencies(&manifest).iter().filter(|used| used.starts_with("relic-")) {
-            assert!(allowed.contains(&used.as_str()), "{name} must not use {used}: see docs/architecture.md");
+        assert!(
+            manifest.contains(&format!("name = \"{name}\"")),
+            "{folder} holds another crate"
+        );
+        for used in dependencies(&manifest)
+            .iter()
+            .filter(|used| used.starts_with("relic-"))
+        {
+            assert!(
+                allowed.contains(&used.as_str()),
+                "{name} must not use {used}: see docs/architecture.md"
+            );
         }
     }
 }
@@ -79,7 +104,10 @@ fn foreign_crates_stay_in_their_rooms() {
         let manifest = fs::read_to_string(root.join(folder).join("Cargo.toml")).unwrap();
         for used in dependencies(&manifest) {
             if let Some(folders) = rooms.get(used.as_str()) {
-                assert!(folders.contains(folder), "{folder} uses {used}, which belongs to {folders:?}");
+                assert!(
+                    folders.contains(folder),
+                    "{folder} uses {used}, which belongs to {folders:?}"
+                );
             }
         }
     }

@@ -75,7 +75,7 @@ impl Packet for ReleaseMem {
             Data::None => {}
             Data::Low(value) => recorder.write_memory(self.address, &[value])?,
             Data::Wide(value) => {
-                recorder.write_memory(self.address, &[value as u32, (value >> 32) as u32])?
+                recorder.write_memory(self.address, &[value as u32, (value >> 32) as u32])?;
             }
             Data::Clock => recorder.write_clock(self.address)?,
         }

@@ -234,10 +234,10 @@ impl Preparer<'_> {
         let (flat, _) = flat_location(0, flat_words(&program), push_limit);
         let specialization = self.bind(&program, walk, 0, flat)?;
         let bindings = (first, self.prepared.bindings.len() as u32);
-        let key = PipelineKey::Compute(StageKey {
+        let key = PipelineKey::Compute(Box::new(StageKey {
             program: self.program_id(walk),
             specialization,
-        });
+        }));
         let pipeline = self
             .pipelines
             .find_or_start(key, [Some(&program), None], &self.gpu.device, self.pool);

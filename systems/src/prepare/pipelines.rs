@@ -31,7 +31,7 @@ pub enum PipelineKey {
     /// Vertex and, where something is shaded, pixel stage.
     Graphics(Box<(StageKey, Option<StageKey>, FixedState)>),
     /// Compute.
-    Compute(StageKey),
+    Compute(Box<StageKey>),
 }
 
 /// A pipeline that can be bound.
