@@ -32,6 +32,20 @@ pub struct Outcome {
 ///
 /// [`KitError`] when it can't be started or doesn't end.
 pub fn run(program: &Path, arguments: &[&str]) -> Result<Outcome, KitError> {
+    run_with(program, arguments, &[], &mut |_| ())
+}
+
+/// Runs a program as [`run`] does, with environment variables, and calls `started` with its process id once it runs.
+///
+/// # Errors
+///
+/// As [`run`].
+pub fn run_with(
+    program: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &OsStr)],
+    started: &mut dyn FnMut(u32),
+) -> Result<Outcome, KitError> {
     use std::os::unix::process::ExitStatusExt as _;
     let failed = |source| KitError::Io {
         doing: "running",
@@ -43,6 +57,7 @@ pub fn run(program: &Path, arguments: &[&str]) -> Result<Outcome, KitError> {
         let mut command = Command::new(program);
         command
             .args(arguments)
+            .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -56,6 +71,7 @@ pub fn run(program: &Path, arguments: &[&str]) -> Result<Outcome, KitError> {
         }
     };
     let id = child.id();
+    started(id);
     let (mut stdout, mut stderr) = (child.stdout.take(), child.stderr.take());
     // Both pipes are drained beside the wait, so that a talkative program can't stall on a full one.
     let read = std::thread::spawn(move || drain(stdout.as_mut()));

@@ -1,8 +1,8 @@
 //! Why a command failed, and how that is shown.
 
-use std::{error::Error, io, path::Path, path::PathBuf};
+use std::{error::Error, fmt::Write as _, io, path::Path, path::PathBuf};
 
-use miette::{Diagnostic, MietteHandlerOpts};
+use miette::Diagnostic;
 use relic_relink::RelinkError;
 
 /// Why a command failed.
@@ -135,11 +135,49 @@ impl Failure {
     }
 }
 
+/// A failure as its user reads it: what, why, and what to do.
+#[must_use]
+pub fn text(failure: &Failure) -> String {
+    let mut text = format!("error: {failure}\n");
+    let mut last = failure.to_string();
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        let reason = error.to_string();
+        // Some errors repeat their cause in their own text.
+        if !last.contains(&reason) {
+            let _ = writeln!(text, "  because {reason}");
+        }
+        last = reason;
+        cause = error.source();
+    }
+    if let Some(help) = failure.help() {
+        let _ = writeln!(text, "  help: {help}");
+    }
+    text
+}
+
 /// Shows a failure on standard error.
-pub fn show(failure: Failure) {
-    // The first hook stays; this is the only one.
-    let _ = miette::set_hook(Box::new(|_| {
-        Box::new(MietteHandlerOpts::new().width(110).build())
-    }));
-    eprintln!("{:?}", miette::Report::new(failure));
+pub fn show(failure: &Failure) {
+    eprint!("{}", text(failure));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_says_what_why_and_what_to_do() {
+        let inner = io::Error::other("the disk is full");
+        let failure = Failure::Start {
+            program: "app".into(),
+            source: io::Error::other(inner),
+        };
+        let text = text(&failure);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[..2],
+            ["error: app does not start", "  because the disk is full"]
+        );
+        assert!(lines[2].starts_with("  help: ") && lines.len() == 3, "{text}");
+    }
 }

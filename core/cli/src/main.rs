@@ -39,7 +39,7 @@ const EXIT_FAILED: u8 = 2;
 
 /// Turns PS5 executables that you own, already decrypted, into native Linux programs, and runs them.
 #[derive(Debug, Parser)]
-#[command(name = "relic", version, long_version = LONG_VERSION, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "relic", version, long_version = LONG_VERSION, max_term_width = 110, arg_required_else_help = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Command,
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
         // `relic info | head` is no error.
         Err(Failure::OutputClosed) => ExitCode::SUCCESS,
         Err(failure) => {
-            failure::show(failure);
+            failure::show(&failure);
             ExitCode::from(EXIT_FAILED)
         }
     }

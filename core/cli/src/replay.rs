@@ -14,7 +14,11 @@ use relic_systems::{
 };
 use serde::Serialize;
 
-use crate::{EXIT_FAILED, failure::Failure, output};
+use crate::{
+    EXIT_FAILED,
+    failure::{self, Failure},
+    output,
+};
 
 /// Replay recorded scenes and compare the results with what they expect
 ///
@@ -146,8 +150,7 @@ impl SceneReport {
         });
         Self {
             file: file.display().to_string(),
-            passes: report.faults.is_empty()
-                && report.waiting.is_empty()
+            passes: report.ending.holds(&report.faults, &report.waiting)
                 && expectations.iter().all(|expectation| expectation.passes),
             error: None,
             expectations,
@@ -159,16 +162,10 @@ impl SceneReport {
     }
 
     fn failed(file: &Path, error: &Failure) -> Self {
-        let mut text = error.to_string();
-        let mut cause = std::error::Error::source(error);
-        while let Some(error) = cause {
-            let _ = write!(text, ": {error}");
-            cause = error.source();
-        }
         Self {
             file: file.display().to_string(),
             passes: false,
-            error: Some(text),
+            error: Some(failure::text(error)),
             expectations: Vec::new(),
             faults: Vec::new(),
             waiting: Vec::new(),
@@ -184,7 +181,7 @@ impl SceneReport {
             if self.passes { "passes" } else { "FAILS" }
         );
         if let Some(error) = &self.error {
-            let _ = writeln!(text, "  {error}");
+            text.push_str(error);
         }
         for expectation in &self.expectations {
             let _ = writeln!(

@@ -257,7 +257,7 @@ mod tests {
         assert!(stage_registers(Stage::Ps, &set).is_ok());
         let error = stage_registers(Stage::Cs, &set).unwrap_err();
         assert!(
-            format!("{:?}", miette::Report::new(error)).contains("num_thread_x"),
+            crate::failure::text(&error).contains("num_thread_x"),
             "names are listed"
         );
     }

@@ -10,6 +10,7 @@ fn help(arguments: &[&str]) -> String {
     let output = Command::new(env!("CARGO_BIN_EXE_relic"))
         .args(arguments)
         .arg("--help")
+        .env("COLUMNS", "100")
         .output()
         .unwrap();
     assert_eq!(output.status.code(), Some(0), "{arguments:?}");

@@ -44,7 +44,7 @@ pub(crate) fn started() -> Instant {
 /// what was submitted, then the host's own exit handlers run.
 pub(crate) fn end(code: i32) -> ! {
     crate::libc::stdio::flush_all();
-    crate::runtime::finish();
+    let code = crate::report::exit_code(code, crate::runtime::finish());
     // SAFETY: ends the process; host exit handlers may run on any thread.
     unsafe { libc::exit(code) }
 }

@@ -23,6 +23,13 @@ use crate::{
 
 /// Exit code after a call to an import that is not implemented (`EX_SOFTWARE` of sysexits.h).
 pub(crate) const EXIT_UNIMPLEMENTED: i32 = 70;
+/// Exit code when the GPU's side of the program went wrong and the program itself did not.
+pub(crate) const EXIT_GPU: i32 = 71;
+
+/// The program's own exit code, unless that says success and the GPU's side was not `clean`.
+pub(crate) const fn exit_code(code: i32, clean: bool) -> i32 {
+    if clean || code != 0 { code } else { EXIT_GPU }
+}
 
 /// Size of a handler's stack in bytes: a report formats into a few KiB.
 const ALTERNATE_STACK: usize = 64 * 1024;
@@ -70,6 +77,8 @@ pub(crate) enum EndRequest {
     Terminate = 1,
     /// As many frames as `--frames` asked for were shown.
     FrameLimit = 2,
+    /// A GPU queue met something that it can't execute.
+    QueueFaulted = 3,
 }
 
 /// Installs the handlers, on the main thread, before the guest runs.
@@ -473,8 +482,17 @@ fn serve_requests(pipe: c_int) {
     }
     if byte == EndRequest::FrameLimit as u8 {
         crate::libc::stdio::flush_for_report();
-        crate::runtime::finish();
-        leave(0);
+        leave(exit_code(0, crate::runtime::finish()));
+    }
+    if byte == EndRequest::QueueFaulted as u8 {
+        if begin() {
+            write_report(format_args!("a GPU queue stopped"), None, None, None);
+            crate::runtime::finish();
+            put_line(format_args!(
+                "  what was refused, and where, stands above; docs/status.md says what Relic executes so far"
+            ));
+        }
+        leave(EXIT_GPU);
     }
     if begin() {
         write_report(format_args!("SIGTERM: it was asked to end"), None, None, None);

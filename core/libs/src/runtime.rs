@@ -61,18 +61,18 @@ fn start() -> Option<Runtime> {
     }
 }
 
-/// Lets the runtime finish what was submitted, waits for it, and says what went wrong. Does nothing where it never
-/// started or was finished already.
-pub(crate) fn finish() {
+/// Lets the runtime finish what was submitted, waits for it, and says what went wrong. Returns whether nothing did;
+/// also where it never started or was finished already.
+pub(crate) fn finish() -> bool {
     let Some(Some(runtime)) = RUNTIME.get() else {
-        return;
+        return true;
     };
     let handle = runtime
         .handle
         .lock()
         .unwrap_or_else(PoisonError::into_inner)
         .take();
-    let Some(handle) = handle else { return };
+    let Some(handle) = handle else { return true };
     let (sender, receiver) = mpsc::channel();
     let started = std::thread::Builder::new()
         .name("finish".to_owned())
@@ -82,18 +82,27 @@ pub(crate) fn finish() {
         });
     if let Err(error) = started {
         log::warn(format_args!("no thread to wait for the GPU runtime: {error}"));
-        return;
+        return false;
     }
     match receiver.recv_timeout(FINISH_LIMIT) {
-        Ok(report) => tell(&report),
-        Err(_) => log::warn(format_args!(
-            "the GPU runtime did not finish within {} s; ending without it",
-            FINISH_LIMIT.as_secs()
-        )),
+        Ok(report) => {
+            tell(&report);
+            report.is_clean()
+        }
+        Err(_) => {
+            log::warn(format_args!(
+                "the GPU runtime did not finish within {} s; ending without it",
+                FINISH_LIMIT.as_secs()
+            ));
+            false
+        }
     }
 }
 
 fn tell(report: &RunReport) {
+    for fault in &report.faults {
+        log::warn(format_args!("GPU: {fault}"));
+    }
     for waiting in &report.waiting {
         log::warn(format_args!("at the end, the {waiting}"));
     }
@@ -118,6 +127,8 @@ impl EventSink for GuestSide {
             GuestEvent::EndOfPipe { queue } => libSceAgcDriver::end_of_pipe(*queue),
             GuestEvent::QueueFaulted { queue, reason } => {
                 log::warn(format_args!("the {queue} queue stopped: {reason}"));
+                // The program would wait for ever for what the queue does not do any more.
+                report::request_end(report::EndRequest::QueueFaulted);
             }
             GuestEvent::FrameLimit => report::request_end(report::EndRequest::FrameLimit),
         }

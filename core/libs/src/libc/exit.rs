@@ -79,7 +79,7 @@ pub(crate) extern "sysv64" fn exit(code: i32) -> ! {
 /// Ends the program without exit handlers. What the runtime was given is finished.
 #[guest_fn(libc, libSceLibcInternal, libkernel, also = "_exit")]
 pub(crate) extern "sysv64" fn _Exit(code: i32) -> ! {
-    crate::runtime::finish();
+    let code = report::exit_code(code, crate::runtime::finish());
     // SAFETY: ends the process.
     unsafe { libc::_exit(code) }
 }
