@@ -29,13 +29,11 @@ mod enabled {
         if let Some(found) = locations.get(name) {
             return found;
         }
-        // One location a name for the life of the process: Tracy keeps pointers to it.
-        let made: &'static SpanLocation = Box::leak(Box::new(tracy_client::internal::make_span_location(
-            name,
-            name,
-            file.as_ptr(),
-            line,
-        )));
+        // The client cuts the last three characters of the first argument off, as it expects a closure's type name.
+        // One location a name for the life of the process: Tracy keeps pointers to it and to its texts.
+        let kept = |text: &str| -> *const u8 { Box::leak(format!("{text}\0").into_boxed_str()).as_ptr() };
+        let location = tracy_client::internal::make_span_location("relic::f", kept(name), kept(file), line);
+        let made: &'static SpanLocation = Box::leak(Box::new(location));
         locations.insert(name.to_owned(), made);
         made
     }
@@ -44,7 +42,7 @@ mod enabled {
     #[must_use]
     pub fn client_zone(name: &str, file: &str, line: u32) -> Zone {
         let client = Client::running()?;
-        Some(client.span(location(name, &format!("{file}\0"), line), 0))
+        Some(client.span(location(name, file, line), 0))
     }
 
     /// Starts the client. Zones before this are not recorded.
