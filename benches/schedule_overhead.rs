@@ -14,7 +14,7 @@ use relic_components::{
     message::CommandBuffer,
     queue::{CommandCursor, PacketState, PendingSubmissions},
     video::FlipRequest,
-    work::PendingLabels,
+    work::{InFlightWrites, PendingLabels},
 };
 use relic_core::{GuestAddress, GuestMemory, GuestRange, QueueId, SubmissionId};
 use relic_schedules::{Barrier, Label, PacketRefusal, PacketTable, Recorder, Runtime, RuntimeBuilder, Stage};
@@ -165,6 +165,7 @@ fn main() -> ExitCode {
         .add_plugin(&PacketsPlugin)
         .insert_resource(Memory(std::sync::Arc::clone(&memory)))
         .insert_resource(Counters::default())
+        .insert_resource(InFlightWrites::default())
         .insert_resource(Feed(submission.clone()))
         .add_systems(
             Label::Submit,
@@ -192,6 +193,7 @@ fn main() -> ExitCode {
     let (mut draws, mut dispatches, mut snapshots) =
         (Draws::default(), Dispatches::default(), Snapshots::default());
     let mut labels = PendingLabels::default();
+    let in_flight = InFlightWrites::default();
     let times = measure(
         &mut [
             Subject {
@@ -206,7 +208,7 @@ fn main() -> ExitCode {
                         (&mut banks, &mut state),
                         (&mut commands, &mut accesses, &mut columns),
                         (&mut draws, &mut dispatches, &mut snapshots),
-                        &mut labels,
+                        (&mut labels, &in_flight),
                     );
                     let mut recorder = Nothing(0);
                     let _ = record_rows(0..commands.rows.len(), &commands, &table, &columns, &mut recorder);

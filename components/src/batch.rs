@@ -9,7 +9,7 @@ use bevy_ecs::prelude::*;
 use relic_core::{GuestAddress, GuestRange};
 
 use crate::{
-    queue::{Fault, MemoryWait, PacketPosition},
+    queue::{DecodeWait, Fault, PacketPosition},
     registers::{CONTEXT_REGISTERS, SHADER_REGISTERS},
 };
 
@@ -46,8 +46,8 @@ pub struct Commands {
     pub committed: usize,
     /// First row that must not be committed in this run; set by Prepare and Hazard.
     pub cut: usize,
-    /// The wait that the decoder stopped at: the queue waits for it once the rows are committed.
-    pub wait: Option<MemoryWait>,
+    /// What the decoder stopped for: the queue waits for it once the rows are committed.
+    pub wait: Option<DecodeWait>,
     /// A fault takes effect when Commit reaches this row: (row index, what).
     pub fault: Option<(usize, Box<Fault>)>,
 }
@@ -59,6 +59,10 @@ pub struct Accesses {
     pub cpu_reads: Vec<GuestRange>,
     /// Ranges that the GPU writes when it executes a row.
     pub writes: Vec<GuestRange>,
+    /// Ranges that the decoder has read while draws in front were not committed: (row that came next, range). What
+    /// a draw writes is known only when it is prepared; one that writes such a range has made the decoder read too
+    /// early.
+    pub decode_reads: Vec<(u32, GuestRange)>,
 }
 
 /// The rows of every packet type, one typed column each. A plug-in's systems reach their own rows by
@@ -198,8 +202,10 @@ pub struct Dispatch {
     pub state: u32,
     /// First of its 16 words in [`Dispatches::user_data`].
     pub user_data: u32,
-    /// Workgroups in each direction.
+    /// Workgroups in each direction; 1 each where the GPU reads them.
     pub groups: [u32; 3],
+    /// Address of three words that the GPU reads the workgroups from.
+    pub arguments: Option<GuestAddress>,
     /// Dispatch initiator word of the packet.
     pub initiator: u32,
 }

@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 use bevy_ecs::prelude::*;
 use relic_core::{GuestAddress, QueueId, SubmissionId};
 
-use crate::message::Submission;
+use crate::{message::Submission, registers::CONTEXT_REGISTERS, video::VideoHandle};
 
 /// The queue's number.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -118,6 +118,26 @@ pub struct MemoryWait {
     pub wide: bool,
 }
 
+/// A scan-out buffer that flips name.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FlippedBuffer {
+    /// The output.
+    pub handle: VideoHandle,
+    /// Index of the buffer.
+    pub buffer: i32,
+}
+
+/// What a queue's decoder stopped for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DecodeWait {
+    /// A WAIT_REG_MEM, or a REWIND that is not valid yet.
+    Memory(MemoryWait),
+    /// The CPU must read what rows of the batch may write, or batches under way still write.
+    Gpu,
+    /// Earlier flips of the buffer are to be done first.
+    Flip(FlippedBuffer),
+}
+
 /// What a queue is doing.
 #[derive(Component, Clone, Debug, PartialEq, Eq, Default)]
 pub enum QueueStatus {
@@ -128,10 +148,13 @@ pub enum QueueStatus {
     Ready,
     /// Stopped at a WAIT_REG_MEM that no write of its own will satisfy.
     WaitingMemory(MemoryWait),
-    /// Rows are held until the GPU's timeline reaches the value: the CPU must read what earlier rows write.
+    /// Rows, or the packet that is next, are held until the GPU's timeline reaches the value: the CPU must read what
+    /// earlier rows write.
     WaitingGpu(u64),
     /// Rows are held until the shader pool has prepared what they draw with.
     WaitingShaders,
+    /// Stopped until no earlier flip of the buffer is outstanding.
+    WaitingFlip(FlippedBuffer),
     /// Stopped for good.
     Faulted(Box<Fault>),
 }
@@ -151,6 +174,12 @@ pub struct PacketState {
     pub graphics_indirect_base: GuestAddress,
     /// SET_BASE of compute indirect arguments.
     pub compute_indirect_base: GuestAddress,
+    /// SET_PREDICATION came out so that packets with the predicate bit are skipped.
+    pub skip_predicated: bool,
+    /// Context registers that a context push has put away: one level.
+    pub saved_context: Option<Box<[u32; CONTEXT_REGISTERS]>>,
+    /// The constant engine's RAM in words, as far as it was written; the rest is 0.
+    pub constant_ram: Vec<u32>,
 }
 
 impl Default for PacketState {
@@ -162,6 +191,9 @@ impl Default for PacketState {
             instances: 1,
             graphics_indirect_base: GuestAddress(0),
             compute_indirect_base: GuestAddress(0),
+            skip_predicated: false,
+            saved_context: None,
+            constant_ram: Vec::new(),
         }
     }
 }

@@ -181,6 +181,8 @@ bitflags! {
         const CLIP_DISTANCE = 1 << 11;
         /// shaderOutputLayer.
         const OUTPUT_LAYER = 1 << 12;
+        /// shaderCullDistance.
+        const CULL_DISTANCE = 1 << 13;
     }
 }
 

@@ -9,6 +9,7 @@ mod decode;
 mod ir;
 mod passes;
 pub mod plan;
+mod rect_list;
 pub mod refusal;
 pub mod specialization;
 mod spirv;
@@ -20,6 +21,7 @@ pub use plan::{
     AccessFlags, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, ImageDim, Inputs, PlanMemory,
     ResourcePlan, evaluate,
 };
+pub use rect_list::rect_list_geometry;
 pub use refusal::{ProgramCounter, Reason, Refusal};
 pub use specialization::{BufferShape, FlatLocation, ImageShape, NumericClass, Specialization};
 
@@ -33,6 +35,7 @@ pub struct Program {
     pub(crate) function: ir::Function,
     pub(crate) plan: ResourcePlan,
     pub(crate) interface: Interface,
+    pub(crate) code_words: usize,
 }
 
 impl Program {
@@ -52,6 +55,13 @@ impl Program {
     #[must_use]
     pub fn stage(&self) -> &StageRegisters {
         &self.stage
+    }
+
+    /// Words from the start of the code to the end of the last instruction that can be reached: what the program's
+    /// meaning depends on, and what an identity of the code has to cover.
+    #[must_use]
+    pub fn code_words(&self) -> usize {
+        self.code_words
     }
 
     /// The program's IR as text. For tools and tests.
@@ -109,6 +119,7 @@ fn pipeline(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, Fau
         function,
         plan,
         interface,
+        code_words: cfg.end.0 as usize / 4,
     })
 }
 

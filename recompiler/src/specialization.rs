@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-/// The part of a V# that changes the code. Bases and record counts are never part of it.
+/// The part of a V# that changes the code. Bases and record counts are part of it only where they are no multiples of 4.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct BufferShape {
     /// Stride in bytes, V# bits 61:48.
@@ -20,14 +20,21 @@ pub struct BufferShape {
     /// The base is no multiple of the device's storage buffer alignment: the code adds the residual of the
     /// flat block to every offset.
     pub misaligned: bool,
+    /// Dwords at the end of the binding that do not lie wholly inside the V#'s extent: 0, or 1 or 2 where base or
+    /// extent are no multiples of 4. Bindings end at a multiple of 4, so these dwords are bound; a scalar load of
+    /// one has to give 0.
+    pub ragged: u8,
 }
 
 impl BufferShape {
     /// The shape of a V#, for a device whose storage buffer offsets are multiples of `alignment` bytes.
     #[must_use]
     pub const fn from_words(words: [u32; 4], alignment: u32) -> Self {
+        let stride = (words[1] >> 16) & 0x3fff;
+        // Only the low bits of the extent matter, so the product may wrap.
+        let extent = words[2].wrapping_mul(if stride == 0 { 1 } else { stride });
         Self {
-            stride: (words[1] >> 16) & 0x3fff,
+            stride,
             format: (words[3] >> 12) & 0x7f,
             dst_sel: [
                 ((words[3]) & 7) as u8,
@@ -39,6 +46,7 @@ impl BufferShape {
             index_stride: 8 << ((words[3] >> 21) & 3),
             add_thread_id: (words[3] >> 23) & 1 != 0,
             misaligned: words[0] & (alignment - 1) != 0,
+            ragged: ((words[0] & 3) + (extent & 3)).div_ceil(4) as u8,
         }
     }
 }
@@ -102,6 +110,34 @@ impl Default for Specialization {
             binding_base: 0,
             colour: [NumericClass::Float; 8],
             names: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::BufferShape;
+
+    #[test]
+    fn ragged_counts_the_bound_dwords_that_leave_the_extent() {
+        // Base, stride, records, dwords.
+        for (base, stride, records, ragged) in [
+            (0x1000, 0, 64, 0),
+            (0x1000, 0, 62, 1),
+            (0x1000, 16, 4, 0),
+            (0x1000, 6, 3, 1),
+            (0x1000, 6, 2, 0),
+            // The last dword that a base between dwords reaches into is bound, too.
+            (0x1002, 0, 64, 1),
+            (0x1002, 0, 62, 1),
+            (0x1003, 0, 62, 2),
+            (0x1000, 0x3fff, 0xffff_ffff, 1),
+        ] {
+            let shape = BufferShape::from_words([base, stride << 16, records, 0], 16);
+            let bound = (u64::from(base & 3) + u64::from(stride.max(1)) * u64::from(records)).div_ceil(4);
+            let inside = u64::from(stride.max(1)) * u64::from(records) / 4;
+            assert_eq!(u64::from(shape.ragged), bound - inside);
+            assert_eq!(shape.ragged, ragged, "{base:#x} {stride} {records}");
         }
     }
 }

@@ -3,7 +3,9 @@
 //! A run is a pair of files. `NAME.run` is a script, executed line by line: `region ADDRESS SIZE`, `write ADDRESS FROM
 //! LENGTH` and `expect ADDRESS FROM LENGTH MODE TOLERANCE PERMILLE NAME` (bytes of `NAME.dat`), and `dispatch` with
 //! code address, RSRC1..3, NUM_THREAD x y z, wave32, group counts, indirect address and 16 user data words.
-//! `small_dispatch` is kept in `runs/`; `RELIC_RUNS` may name a folder with more. Without a Vulkan device the tests say
+//! Runs made by hand carry their bytes in the script: `words ADDRESS W…` and `see ADDRESS W…`, hexadecimal dwords; lines
+//! that start with `;` hold the assembly that the words were made from.
+//! They and `small_dispatch` are kept in `runs/`; `RELIC_RUNS` may name a folder with more. Without a Vulkan device the tests say
 //! that they skip.
 
 #![expect(
@@ -13,6 +15,7 @@
 )]
 
 mod device;
+mod validate;
 
 use device::{Bound, Device};
 use relic_core::GuestAddress;
@@ -22,6 +25,7 @@ use relic_recompiler::{
 };
 use std::collections::HashMap;
 use std::path::Path;
+use validate::spirv_val;
 
 /// Guest regions, mirrored in one device buffer.
 struct Memory {
@@ -59,7 +63,11 @@ fn number(text: &str) -> u64 {
 
 fn run(script: &Path, device: &mut Device) -> Result<(), String> {
     let text = std::fs::read_to_string(script).expect("a script");
-    let data = std::fs::read(script.with_extension("dat")).expect("its bytes");
+    let data = if text.contains("\nwrite ") {
+        std::fs::read(script.with_extension("dat")).expect("its bytes")
+    } else {
+        Vec::new()
+    };
     let mut memory = Memory { regions: Vec::new() };
     let mut size = 0;
     for line in text.lines().filter(|line| line.starts_with("region")) {
@@ -80,6 +88,36 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                     .ok_or("a write outside the regions")?;
                 let (from, length) = (number(parts[2]) as usize, number(parts[3]) as usize);
                 device.bytes()[at as usize..at as usize + length].copy_from_slice(&data[from..from + length]);
+            }
+            "words" | "see" => {
+                let (at, room) = memory
+                    .place(number(parts[1]))
+                    .ok_or("words outside the regions")?;
+                let words: Vec<u32> = parts[2..]
+                    .iter()
+                    .map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal word"))
+                    .collect();
+                let (at, size) = (at as usize, 4 * words.len());
+                assert!(
+                    !words.is_empty() && size as u64 <= room,
+                    "words leave their region"
+                );
+                let bytes = &mut device.bytes()[at..at + size];
+                let given: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                if parts[0] == "words" {
+                    bytes.copy_from_slice(&given);
+                } else if bytes != given {
+                    let found: Vec<String> = bytes
+                        .chunks(4)
+                        .map(|b| format!("{:x}", u32::from_le_bytes(b.try_into().expect("four bytes"))))
+                        .collect();
+                    return Err(format!(
+                        "at {}: {}, not {}",
+                        parts[1],
+                        found.join(" "),
+                        parts[2..].join(" ")
+                    ));
+                }
             }
             "dispatch" => {
                 let words: Vec<u64> = parts[1..].iter().map(|part| number(part)).collect();
@@ -145,7 +183,8 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                             let residual = base & u64::from(plan.alignment - 1);
                             Bound {
                                 offset: at - residual,
-                                size: residual + extent.min(room),
+                                // As a runtime binds: whole dwords.
+                                size: residual + extent.min(room).next_multiple_of(4),
                             }
                         }
                         _ => Bound { offset: 0, size: 0 },
@@ -164,6 +203,9 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                     std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
                     std::collections::hash_map::Entry::Vacant(entry) => {
                         let artifact = program.specialise(&entry.key().1).map_err(|r| r.to_string())?;
+                        if let Some(Err(why)) = spirv_val(&artifact.spirv) {
+                            return Err(format!("spirv-val: {why}"));
+                        }
                         entry.insert(artifact)
                     }
                 };

@@ -1,24 +1,43 @@
 //! Whole programs: analysed, specialised and validated.
 //!
-//! A case is a pair of files, `NAME.txt` (stage and registers, a line each) and `NAME.bin` (machine code). Those
-//! of the small scenes lie in `programs/`; `RELIC_PROGRAMS` may name a folder with more.
+//! A case is a file `NAME.txt` with the stage and its registers, a line each, and the machine code as hexadecimal `words`
+//! lines (lines that start with `;` hold the assembly they were made from) or in `NAME.bin`. What is expected beside
+//! valid, reproducible SPIR-V stands in lines of its own: `refused TEXT`, `emits TEXT` and `omits TEXT` (of the SPIR-V's
+//! disassembly), `ir TEXT` and `no-ir TEXT`, `code-words N`, `colours BITS` and `locations BITS`. The cases lie in
+//! `programs/`; `RELIC_PROGRAMS` may name a folder with more.
 
 #![expect(clippy::expect_used, reason = "a test stops at what it did not expect")]
 
+mod validate;
+
 use relic_recompiler::{
-    BufferShape, DescriptorKind, Dialect, FlatLocation, ImageShape, Profile, Program, Refusal, ShaderBinary,
+    Artifact, BufferShape, DescriptorKind, Dialect, FlatLocation, ImageShape, Profile, Program, ShaderBinary,
     Specialization, StageRegisters, analyse,
 };
+use rspirv::binary::Disassemble;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use validate::spirv_val;
 
 struct Case {
     name: String,
+    /// Lines that are expectations: key and text.
+    expected: Vec<(String, String)>,
     registers: StageRegisters,
     address: u64,
     code: Vec<u32>,
 }
+
+const EXPECTATIONS: [&str; 8] = [
+    "refused",
+    "emits",
+    "omits",
+    "ir",
+    "no-ir",
+    "code-words",
+    "colours",
+    "locations",
+];
 
 fn number(text: &str) -> u64 {
     text.strip_prefix("0x")
@@ -67,12 +86,27 @@ fn load(text_path: &Path) -> Case {
             wave32,
         },
     };
-    let bytes = std::fs::read(text_path.with_extension("bin")).expect("a case's code");
-    let code = bytes
-        .chunks_exact(4)
-        .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    let mut code: Vec<u32> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("words "))
+        .flat_map(|words| words.split(' '))
+        .map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal word"))
+        .collect();
+    if code.is_empty() {
+        let bytes = std::fs::read(text_path.with_extension("bin")).expect("a case's code");
+        code = bytes
+            .chunks_exact(4)
+            .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+            .collect();
+    }
+    let expected = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter(|(key, _)| EXPECTATIONS.contains(key))
+        .map(|(key, value)| (String::from(key), String::from(value)))
         .collect();
     Case {
+        expected,
         name: text_path
             .file_stem()
             .expect("a name")
@@ -136,33 +170,44 @@ fn plain(program: &Program) -> Specialization {
     }
 }
 
-fn spirv_val(words: &[u32]) -> Option<Result<(), String>> {
-    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
-    let path = std::env::temp_dir().join(format!(
-        "relic-{}-{:?}.spv",
-        std::process::id(),
-        std::thread::current().id()
-    ));
-    std::fs::write(&path, bytes).expect("a temporary file");
-    let output = Command::new("spirv-val")
-        .args(["--target-env", "vulkan1.3"])
-        .arg(&path)
-        .output();
-    let result = match output {
-        Ok(output) if output.status.success() => Some(Ok(())),
-        Ok(output) => Some(Err(String::from_utf8_lossy(&output.stderr).into_owned())),
-        Err(_) => None,
-    };
-    let _ = std::fs::remove_file(path);
-    result
+/// Whether the case's lines hold for its program.
+fn expectations(case: &Case, program: &Program, artifact: &Artifact) -> Result<(), String> {
+    let text = rspirv::dr::load_words(&artifact.spirv)
+        .map_err(|error| error.to_string())?
+        .disassemble();
+    let ir = program.ir();
+    let interface = &artifact.interface;
+    for (key, value) in &case.expected {
+        let holds = match key.as_str() {
+            "emits" => text.contains(value.as_str()),
+            "omits" => !text.contains(value.as_str()),
+            "ir" => ir.contains(value.as_str()),
+            "no-ir" => !ir.contains(value.as_str()),
+            "code-words" => program.code_words() as u64 == number(value),
+            "colours" => u64::from(interface.colour_outputs) == number(value),
+            "locations" => u64::from(interface.locations) == number(value),
+            _ => false,
+        };
+        if !holds {
+            return Err(format!("`{key} {value}` does not hold:\n{text}\n{ir}"));
+        }
+    }
+    Ok(())
 }
 
 fn check(case: &Case) -> Result<(), String> {
-    let program =
-        analyse(&binary(case), &Profile::default()).map_err(|refusal: Refusal| refusal.to_string())?;
-    let artifact = program
-        .specialise(&plain(&program))
-        .map_err(|refusal| refusal.to_string())?;
+    let result = analyse(&binary(case), &Profile::default()).and_then(|program| {
+        let artifact = program.specialise(&plain(&program))?;
+        Ok((program, artifact))
+    });
+    let refused = case.expected.iter().find(|(key, _)| key == "refused");
+    let (program, artifact) = match (result, refused) {
+        (Ok(done), None) => done,
+        (Ok(_), Some((_, text))) => return Err(format!("it was not refused with `{text}`")),
+        (Err(refusal), Some((_, text))) if refusal.to_string().contains(text) => return Ok(()),
+        (Err(refusal), _) => return Err(refusal.to_string()),
+    };
+    expectations(case, &program, &artifact)?;
     let again = analyse(&binary(case), &Profile::default())
         .and_then(|program| program.specialise(&plain(&program)))
         .map_err(|refusal| refusal.to_string())?;
@@ -190,7 +235,7 @@ fn check(case: &Case) -> Result<(), String> {
 }
 
 #[test]
-fn programs_of_the_small_scenes_recompile() {
+fn programs_kept_here_recompile_as_they_say() {
     let cases = cases(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs"));
     assert!(cases.len() >= 5, "only {} cases", cases.len());
     let wrong: Vec<_> = cases
@@ -198,6 +243,15 @@ fn programs_of_the_small_scenes_recompile() {
         .filter_map(|case| check(case).err().map(|why| format!("{}: {why}", case.name)))
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn clip_distances_stand_in_arrays_without_holes() {
+    let case = load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/clip_distances.txt"));
+    let program = analyse(&binary(&case), &Profile::default()).expect("a program");
+    let artifact = program.specialise(&plain(&program)).expect("a module");
+    let module = rspirv::dr::load_words(&artifact.spirv).expect("valid words");
+    insta::assert_snapshot!(module.disassemble());
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub mod stage;
 pub use builder::{BuildErrors, Plugin, Runtime, RuntimeBuilder, StartError};
 pub use executor::{SystemTime, SystemTimes};
 pub use packet::{
-    Barrier, DecodeContext, Decoded, Effect, HeaderMatch, Packet, PacketRefusal, PacketTable, Recorder,
+    Barrier, DecodeContext, Decoded, Effect, HeaderMatch, Packet, PacketRefusal, PacketTable, Recorder, Retry,
 };
 pub use pump::{Pump, PumpControl, PumpFailure, SystemErrors, init_task_pool};
 pub use stage::{Label, Stage};

@@ -9,10 +9,11 @@ use std::fmt;
 use bevy_ecs::prelude::Resource;
 use hashbrown::HashMap;
 use relic_components::{
-    PacketTypeId, RegisterBanks,
+    Accesses, PacketTypeId, RegisterBanks,
     batch::{Column, Dispatches, Draws, Snapshots},
-    queue::{MemoryWait, PacketPosition, PacketState},
+    queue::{FlippedBuffer, MemoryWait, PacketPosition, PacketState},
     video::FlipRequest,
+    work::InFlightWrites,
 };
 use relic_core::{GuestAddress, GuestRange, MemoryReader};
 
@@ -73,6 +74,25 @@ pub enum Decoded<P> {
     },
     /// Go on when memory satisfies the wait; as a barrier in the stream where an earlier write of the queue will.
     Wait(MemoryWait),
+    /// Go on when no earlier flip of the buffer is outstanding.
+    WaitFlip(FlippedBuffer),
+    /// Leave out so many words behind the packet. They must be whole packets.
+    Skip {
+        /// How many.
+        words: u32,
+    },
+    /// Decode this packet again later; it must not have changed anything.
+    Again(Retry),
+}
+
+/// When a packet is decoded again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retry {
+    /// When what is in front of it is recorded and what of it matters is done: for packets whose decoding reads guest
+    /// memory that is not [settled](DecodeContext::settled).
+    Settled,
+    /// When memory satisfies the wait.
+    Memory(MemoryWait),
 }
 
 /// What a packet decodes with.
@@ -81,6 +101,8 @@ pub struct DecodeContext<'a> {
     pub header: u32,
     /// Where the packet stands.
     pub position: PacketPosition,
+    /// Words of its buffer behind the packet.
+    pub remaining: u32,
     /// Index that the packet's row will have in the stream, if it makes one.
     pub command: u32,
     /// The queue's registers.
@@ -95,6 +117,10 @@ pub struct DecodeContext<'a> {
     pub snapshots: &'a mut Snapshots,
     /// Guest memory.
     pub memory: &'a MemoryReader,
+    /// What the batch's rows read and write.
+    pub accesses: &'a mut Accesses,
+    /// What submitted batches of all queues still write.
+    pub in_flight: &'a InFlightWrites,
 }
 
 impl DecodeContext<'_> {
@@ -103,6 +129,36 @@ impl DecodeContext<'_> {
     pub const fn is_compute(&self) -> bool {
         self.header & 2 != 0
     }
+
+    /// Whether guest memory holds what the packet must see: nothing in front of it that is not finished may write
+    /// the range. Where this is `false`, a packet that reads the range answers [`Retry::Settled`].
+    ///
+    /// What a dispatch writes is known only when it is prepared, so that any dispatch of the batch counts as a
+    /// writer: the batch ends there, and is asked again when its dispatches are recorded. Draws are taken to write
+    /// nothing that decoding reads; Hazard refuses the row where one does.
+    pub fn settled(&mut self, range: GuestRange) -> bool {
+        let rows = (&*self.draws, &*self.dispatches, self.command);
+        is_settled(range, rows, self.accesses, self.in_flight)
+    }
+}
+
+/// [`DecodeContext::settled`], for the batch's rows and the index of the next.
+pub fn is_settled(
+    range: GuestRange,
+    (draws, dispatches, next): (&Draws, &Dispatches, u32),
+    accesses: &mut Accesses,
+    in_flight: &InFlightWrites,
+) -> bool {
+    if range.is_empty() {
+        return true;
+    }
+    let written = !dispatches.rows.is_empty()
+        || accesses.writes.iter().any(|write| write.overlaps(range))
+        || in_flight.0.iter().any(|(_, write)| write.overlaps(range));
+    if !written && !draws.rows.is_empty() {
+        accesses.decode_reads.push((next, range));
+    }
+    !written
 }
 
 /// One effect of a row on guest memory, declared so that order can be kept.
@@ -243,6 +299,12 @@ pub enum Step {
     },
     /// See [`Decoded::Wait`].
     Wait(MemoryWait),
+    /// See [`Decoded::WaitFlip`].
+    WaitFlip(FlippedBuffer),
+    /// See [`Decoded::Skip`].
+    Skip(u32),
+    /// See [`Decoded::Again`].
+    Again(Retry),
 }
 
 type DecodeFn = fn(&[u32], &mut DecodeContext<'_>, &mut dyn Column) -> Result<Step, PacketRefusal>;
@@ -423,6 +485,9 @@ fn decode_row<P: Packet>(
             chain,
         },
         Decoded::Wait(wait) => Step::Wait(wait),
+        Decoded::WaitFlip(buffer) => Step::WaitFlip(buffer),
+        Decoded::Skip { words } => Step::Skip(words),
+        Decoded::Again(retry) => Step::Again(retry),
     })
 }
 

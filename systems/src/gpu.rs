@@ -56,6 +56,8 @@ impl Gpu {
             (Feature::ShaderBufferInt64Atomics, Features::BUFFER_INT64_ATOMICS),
             (Feature::ShaderSharedInt64Atomics, Features::SHARED_INT64_ATOMICS),
             (Feature::ShaderClipDistance, Features::CLIP_DISTANCE),
+            (Feature::ShaderCullDistance, Features::CULL_DISTANCE),
+            (Feature::ShaderOutputLayer, Features::OUTPUT_LAYER),
             (Feature::ShaderFloat64, Features::FLOAT64),
             (Feature::StorageBuffer8BitAccess, Features::STORAGE8),
             (Feature::StorageBuffer16BitAccess, Features::STORAGE16),

@@ -5,8 +5,9 @@
 //! behind it are held until that has landed, and are captured again.
 
 use bevy_ecs::prelude::*;
+use hashbrown::HashMap;
 use relic_components::{
-    Accesses, Commands, Counters, Dispatches, Draws, QueueStatus,
+    Accesses, Commands, Counters, Dispatches, Draws, Fault, QueueStatus,
     work::{Captures, Evaluations, InFlightWrites, Prepared},
 };
 use relic_core::GuestRange;
@@ -45,6 +46,24 @@ pub(crate) fn cut_batches(
             *reason = CutReason::Shaders;
         }
         let (captures, evaluations, prepared) = work;
+        if let Some((row, range)) = stale_read(&commands, accesses, prepared) {
+            let row = row.min(commands.rows.len());
+            let position = commands.positions.get(row).or(commands.positions.last());
+            if let Some(&position) =
+                position.filter(|_| commands.fault.as_ref().is_none_or(|(at, _)| *at > row))
+            {
+                let fault = Fault {
+                    position,
+                    packet: "the packets from here on".to_owned(),
+                    reason: format!(
+                        "decoding them has read {range}, which a draw or dispatch of the same batch in front of them writes; \
+                         Relic decodes again only behind writes that it knows when it decodes"
+                    ),
+                };
+                commands.fault = Some((row, Box::new(fault)));
+            }
+            commands.cut = commands.cut.min(row);
+        }
         let reads = cpu_reads(&commands, accesses, captures, evaluations, prepared);
         if reads.is_empty() {
             continue;
@@ -66,6 +85,30 @@ pub(crate) fn cut_batches(
             counters.cuts += 1;
         }
     }
+}
+
+/// What the decoder has read too early: memory that a row in front of the read, not committed yet, writes. The row
+/// that came behind the read, and the range.
+fn stale_read(commands: &Commands, accesses: &Accesses, prepared: &Prepared) -> Option<(usize, GuestRange)> {
+    if accesses.decode_reads.is_empty() || prepared.writes.is_empty() {
+        return None;
+    }
+    // Draws write the same few targets again and again.
+    let mut writes: HashMap<GuestRange, u32> = HashMap::new();
+    for (row, range) in &prepared.writes {
+        let first = writes.entry(*range).or_insert(*row);
+        *first = (*first).min(*row);
+    }
+    accesses
+        .decode_reads
+        .iter()
+        .filter(|(row, _)| *row as usize >= commands.committed)
+        .find(|(row, read)| {
+            writes
+                .iter()
+                .any(|(write, first)| first < row && write.overlaps(*read))
+        })
+        .map(|(row, read)| (*row as usize, *read))
 }
 
 /// What the CPU reads for each row that is not committed, in the order of the stream.

@@ -3,7 +3,7 @@
 use bevy_ecs::prelude::*;
 use relic_components::{
     Commands, GuestEvent, Queue, QueueStatus,
-    video::ReadyFlips,
+    video::{FlipRequest, ReadyFlips},
     work::{Completion, Completions, InFlightWrites, PendingLabels},
 };
 use relic_core::MemoryReader;
@@ -13,6 +13,7 @@ use crate::{
     decode::memory_satisfies,
     gpu::{Gpu, GpuTimeline, gpu_clock},
     resources::{Guest, Memory},
+    settle::flip_outstanding,
 };
 
 /// What the GPU has finished: labels that landed, flips and interrupts that are due, memory that is written.
@@ -70,10 +71,11 @@ fn write_clock(memory: &MemoryReader, address: relic_core::GuestAddress) {
 pub(crate) fn poll_waits(
     memory: Res<Memory>,
     timeline: Res<GpuTimeline>,
-    mut queues: Query<(&mut QueueStatus, &PendingLabels, &Commands)>,
+    flips: Res<ReadyFlips>,
+    mut queues: Query<(&mut QueueStatus, &PendingLabels, &Completions, &Commands)>,
 ) {
     let reader = memory.0.reader();
-    for (mut status, labels, commands) in &mut queues {
+    for (mut status, labels, completions, commands) in &mut queues {
         let over = match &*status {
             QueueStatus::WaitingMemory(wait) => {
                 // Rows in front of the wait go first, and while a write of the queue's own to the label is under
@@ -83,6 +85,10 @@ pub(crate) fn poll_waits(
                     && memory_satisfies(&reader, wait)
             }
             QueueStatus::WaitingGpu(value) => *value <= timeline.completed,
+            QueueStatus::WaitingFlip(buffer) => {
+                let shows = |flip: &FlipRequest| flip.handle == buffer.handle && flip.buffer == buffer.buffer;
+                !flip_outstanding(completions, *buffer) && !flips.0.iter().any(shows)
+            }
             _ => false,
         };
         if over {

@@ -44,8 +44,6 @@ pub type Analysis = Result<Arc<Analysed>, String>;
 struct Entry {
     slot: Arc<OnceLock<Analysis>>,
     code: Arc<[u32]>,
-    /// Words that are compared: up to the first `s_endpgm`.
-    used: usize,
     checked: u64,
 }
 
@@ -56,8 +54,6 @@ pub struct ProgramStore {
     entries: Vec<Entry>,
 }
 
-/// `s_endpgm`.
-const END_OF_PROGRAM: u32 = 0xBF81_0000;
 /// Most words of a program. Code is read up to the end of its region or this.
 const MOST_WORDS: u64 = 1 << 16;
 
@@ -82,21 +78,20 @@ impl ProgramStore {
             }
             entry.checked = epoch;
             // Until the write tracker is there: compare what was analysed with what memory holds.
-            if same_code(memory, key.address, &entry.code[..entry.used]) {
+            let analysis = entry.slot.get().and_then(|analysis| analysis.as_ref().ok());
+            let used = analysis.map_or(entry.code.len(), |program| {
+                program.code_words().min(entry.code.len())
+            });
+            if same_code(memory, key.address, &entry.code[..used]) {
                 return Ok(id);
             }
         }
         let code: Arc<[u32]> = read_code(memory, key.address)?.into();
-        let used = code
-            .iter()
-            .position(|word| *word == END_OF_PROGRAM)
-            .map_or(code.len(), |at| at + 1);
         let slot = Arc::new(OnceLock::new());
         let id = ProgramId(self.entries.len() as u32);
         self.entries.push(Entry {
             slot: Arc::clone(&slot),
             code: Arc::clone(&code),
-            used,
             checked: epoch,
         });
         self.by_key.insert(*key, id);

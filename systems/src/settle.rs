@@ -6,8 +6,8 @@ use relic_components::{
     batch::Snapshots,
     import::ImportedRange,
     pipeline::PipelineId,
-    queue::PendingSubmissions,
-    work::{Completions, InFlightWrites, PendingLabels},
+    queue::{DecodeWait, FlippedBuffer, PendingSubmissions},
+    work::{Completion, Completions, InFlightWrites, PendingLabels},
 };
 use relic_core::GuestRange;
 use relic_schedules::PumpControl;
@@ -104,6 +104,7 @@ pub(crate) fn finish_batches(
     for (mut status, rows, work, pending, (mut labels, completions), reason) in &mut queues {
         let (mut commands, mut accesses, mut columns) = rows;
         let held = commands.committed < commands.rows.len();
+        let had_rows = !commands.rows.is_empty();
         if held {
             match reason {
                 CutReason::Shaders => *status = QueueStatus::WaitingShaders,
@@ -120,8 +121,21 @@ pub(crate) fn finish_batches(
                 labels.0.retain(|label| label.timeline.is_some());
             }
         }
-        if !held && let Some(wait) = commands.wait.take() {
-            *status = QueueStatus::WaitingMemory(wait);
+        if !held
+            && let Some(wait) = commands.wait.take()
+            && !matches!(*status, QueueStatus::Faulted(_))
+        {
+            *status = match wait {
+                DecodeWait::Memory(wait) => QueueStatus::WaitingMemory(wait),
+                // The rows in front are submitted, and what they write is known now: the decoder looks again. Without
+                // any, it has looked at all.
+                DecodeWait::Gpu if had_rows || timeline.completed >= timeline.submitted => QueueStatus::Ready,
+                DecodeWait::Gpu => QueueStatus::WaitingGpu(timeline.submitted),
+                DecodeWait::Flip(buffer) if flip_outstanding(completions, buffer) => {
+                    QueueStatus::WaitingFlip(buffer)
+                }
+                DecodeWait::Flip(_) => QueueStatus::Ready,
+            };
         }
         match &*status {
             QueueStatus::Idle if !pending.0.is_empty() => *status = QueueStatus::Ready,
@@ -133,7 +147,7 @@ pub(crate) fn finish_batches(
                 control.again = true;
                 control.busy = true;
             }
-            QueueStatus::WaitingMemory(_) => {
+            QueueStatus::WaitingMemory(_) | QueueStatus::WaitingFlip(_) => {
                 control.polling = true;
                 control.busy = true;
             }
@@ -142,6 +156,15 @@ pub(crate) fn finish_batches(
         }
     }
     control.busy |= timeline.completed < timeline.submitted;
+}
+
+/// Whether a flip of the buffer that the queue has recorded waits for its GPU work.
+pub(crate) fn flip_outstanding(completions: &Completions, buffer: FlippedBuffer) -> bool {
+    let submitted = completions.submitted.iter().map(|(_, completion)| completion);
+    submitted.chain(&completions.recorded).any(|completion| {
+        matches!(completion, Completion::Flip(flip)
+            if flip.handle == buffer.handle && flip.buffer == buffer.buffer)
+    })
 }
 
 /// Empties a batch and keeps its memory.
@@ -155,6 +178,7 @@ pub fn clear_batch(
     commands.cut = 0;
     accesses.cpu_reads.clear();
     accesses.writes.clear();
+    accesses.decode_reads.clear();
     for column in &mut columns.columns {
         column.clear();
     }

@@ -1,5 +1,7 @@
 //! Packets that need no shader: memory writes, labels, waits, indirect buffers, and what is refused.
 
+#![expect(clippy::panic, reason = "a test stops at what it did not expect")]
+
 mod common;
 
 use common::{assert_passes, play_scene};
@@ -94,7 +96,7 @@ fn dma_fills_and_copies_in_the_order_of_the_stream() {
     let fill = |value: u32, bytes: u32| packet(0x50, &[2 << 29, value, 0, low, high, bytes]);
     let copy = packet(0x50, &[0, low, high, to_low, to_high, 16]);
     let scene = SceneBuilder::new()
-        .submit(0, &[fill(0xAAAA_AAAA, 32), copy.clone(), fill(0xBBBB_BBBB, 16)])
+        .submit(0, &[fill(0xAAAA_AAAA, 32), copy, fill(0xBBBB_BBBB, 16)])
         .expect(
             "filled",
             DATA,
@@ -279,6 +281,27 @@ fn refusals_say_what_and_where_and_what_came_before_happens() {
             );
         }
     }
+}
+
+/// What is refused when it is recorded stops the queue also where the decoder has stopped at a wait behind it.
+#[test]
+fn a_fault_in_front_of_a_wait_stays() {
+    let report = play_scene(
+        SceneBuilder::new()
+            .overlapping()
+            .submit(
+                0,
+                &[
+                    write_data(0x1000, &[1]),
+                    wait(3, DATA, 5, u32::MAX),
+                    write_data(DATA + 4, &[1]),
+                ],
+            )
+            .write(DATA, &[5])
+            .expect("behind the wait", DATA + 4, &[0]),
+    );
+    assert!(report.outcomes[0].passes(), "{report:#?}");
+    assert_eq!((report.faults.len(), report.waiting.len()), (1, 0), "{report:#?}");
 }
 
 /// A fault stops one queue; others go on.

@@ -1,6 +1,8 @@
 //! Recorded scenes come out as expected: the small behaviour captures (`traps/` in the folder that `RELIC_SCENES` names)
-//! and its three small scenes. What does not pass yet is listed in `data/known_failures.txt`, and fails here once it
-//! passes.
+//! and those of its scenes that are expected to. What does not pass yet is listed in `data/known_failures.txt`, and fails
+//! here once it passes.
+
+#![expect(clippy::panic, reason = "a test stops at what it did not expect")]
 
 use std::{collections::BTreeMap, fs, path::PathBuf};
 
@@ -82,8 +84,8 @@ fn recorded_scenes_come_out_as_expected_or_are_known_not_to() {
         .collect();
     files.sort();
     assert!(!files.is_empty(), "no captures in {}", folder.display());
-    for small in ["small_dispatch", "small_triangle", "small_quad"] {
-        files.push(folder.join(small).with_extension("pm4cap"));
+    for scene in ["small_dispatch", "small_triangle", "small_quad", "compute500"] {
+        files.push(folder.join(scene).with_extension("pm4cap"));
     }
     let device = open_device(true, std::env::var("RELIC_GPU").ok())
         .unwrap_or_else(|error| panic!("this test needs a Vulkan driver and the validation layer: {error}"));
@@ -125,4 +127,19 @@ fn every_known_failure_has_a_reason() {
     for (name, reason) in known_failures() {
         assert!(reason.len() > 10, "{name}: {reason}");
     }
+}
+
+/// 500 dispatches, each reading what the one in front wrote, 68 with arguments that the GPU writes: barriers, no cut.
+#[test]
+fn dispatches_that_read_each_other_are_not_cut() {
+    let Some(folder) = scenes() else { return };
+    let bytes = fs::read(folder.join("compute500.pm4cap")).unwrap_or_else(|error| panic!("{error}"));
+    let scene = pm4cap::parse(&bytes).unwrap_or_else(|error| panic!("{error}"));
+    let device = open_device(false, std::env::var("RELIC_GPU").ok())
+        .unwrap_or_else(|error| panic!("this test needs a Vulkan driver: {error}"));
+    let report =
+        play(&scene, &PlayOptions::new(Config::default(), device)).unwrap_or_else(|error| panic!("{error}"));
+    assert!(report.passes(), "{:?}", report.faults);
+    assert_eq!(report.counters.dispatches, 500);
+    assert_eq!(report.counters.cuts, 0);
 }

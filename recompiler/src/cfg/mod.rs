@@ -54,6 +54,8 @@ pub(crate) struct Block {
 pub(crate) struct Cfg {
     pub instructions: Vec<Instruction>,
     pub blocks: Vec<Block>,
+    /// First byte behind the last reachable instruction.
+    pub end: ProgramCounter,
 }
 
 impl Cfg {
@@ -159,6 +161,7 @@ pub(crate) fn build(binary: &ShaderBinary<'_>) -> Result<Cfg, Fault> {
     let mut cfg = Cfg {
         instructions: Vec::with_capacity(decoded.len()),
         blocks: Vec::with_capacity(leaders.len()),
+        end: decoded.values().map(Instruction::next).max().unwrap_or_default(),
     };
     for &leader in &leaders {
         let first = cfg.instructions.len();

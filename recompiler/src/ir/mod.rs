@@ -188,6 +188,12 @@ impl Function {
         }
     }
 
+    /// Whether a mask is set in every lane of the wave, not only in those that came here.
+    pub fn is_all_lanes(&self, mask: Value) -> bool {
+        let inst = self.inst(mask);
+        inst.op == Op::Const && inst.immediate == 1
+    }
+
     /// Appends a value to the arena; the caller places it in a block.
     pub fn add(&mut self, inst: Inst) -> Value {
         self.insts.push(inst);

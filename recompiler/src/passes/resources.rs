@@ -19,8 +19,11 @@ struct Walk<'a> {
     function: &'a Function,
     nodes: Vec<Node>,
     known: HashMap<Node, NodeId>,
-    found: HashMap<Value, NodeId>,
+    /// By value, and whether it is the first lane's.
+    found: HashMap<(Value, bool), NodeId>,
     open: Vec<Value>,
+    /// Whether values are looked at as lane 0 has them.
+    first_lane: bool,
 }
 
 /// # Errors
@@ -38,6 +41,7 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
         known: HashMap::new(),
         found: HashMap::new(),
         open: Vec::new(),
+        first_lane: false,
     };
     let mut stripped: Vec<(Value, usize, SmallVec<[u32; 2]>)> = Vec::new();
     for (number, block) in walk.function.blocks.iter().enumerate() {
@@ -180,6 +184,7 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
         known,
         found,
         open: Vec::new(),
+        first_lane: false,
     };
     let mut flats: Vec<(Value, u32)> = Vec::new();
     for block in &walk.function.blocks {
@@ -234,7 +239,7 @@ impl Walk<'_> {
     }
 
     fn node(&mut self, value: Value) -> Result<NodeId, String> {
-        if let Some(&node) = self.found.get(&value) {
+        if let Some(&node) = self.found.get(&(value, self.first_lane)) {
             return Ok(node);
         }
         let inst = self.function.inst(value);
@@ -254,7 +259,7 @@ impl Walk<'_> {
                 why
             }
         })?;
-        self.found.insert(value, node);
+        self.found.insert((value, self.first_lane), node);
         Ok(node)
     }
 
@@ -281,6 +286,9 @@ impl Walk<'_> {
             Op::LessS => Some(NodeOp::LessSigned),
             _ => None,
         };
+        if self.first_lane && self.is_lane_number(&inst) {
+            return Ok(self.make(NodeOp::Const, &[], 0));
+        }
         if let Some(op) = binary {
             if inst
                 .operands
@@ -354,6 +362,13 @@ impl Walk<'_> {
                 ];
                 self.make(NodeOp::Select, &operands, 0)
             }
+            // In compute, lane 0 is the first lane wherever all lanes are on. (A pixel wave's first lane may be uncovered.)
+            Op::ReadFirstLane if self.function.is_all_lanes(inst.operands[1]) => {
+                let outside = std::mem::replace(&mut self.first_lane, true);
+                let node = self.node(inst.operands[0]);
+                self.first_lane = outside;
+                node?
+            }
             // All lanes agree on what a plan can compute.
             Op::ReadFirstLane | Op::ReadLane | Op::AnyLane => self.node(inst.operands[0])?,
             Op::Phi => {
@@ -368,6 +383,15 @@ impl Walk<'_> {
             }
             _ => return Err(String::new()),
         })
+    }
+
+    /// Compute's lane number: the invocation's number modulo the wave's size, a power of two of at most 64.
+    fn is_lane_number(&self, inst: &crate::ir::Inst) -> bool {
+        let masked = |index: usize, mask: usize| {
+            self.function.inst(inst.operands[index]).op == Op::LocalIndex
+                && matches!(self.function.constant(inst.operands[mask]), Some(31 | 63))
+        };
+        inst.op == Op::And && masked(0, 1)
     }
 
     /// An offset as a value and a constant.

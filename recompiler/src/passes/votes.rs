@@ -1,12 +1,10 @@
 //! Votes that need no vote.
 //!
-//! Where all lanes that are on agree, "any lane" is what they agree on: compilers test uniform conditions so. And a
-//! branch on "any lane" becomes a branch on this lane's own bit: a wave branches together, and lanes whose bit is not
-//! set only walk through work that is masked off for them. One invocation is one lane here, so it may branch alone: the
-//! work it walks past is the work that EXEC kept it from.
+//! Where all lanes that are on agree, "any lane" is what they agree on: compilers test uniform conditions so. Branches on
+//! a lane's own bit are the translation's to decide, which sees what EXEC is at their targets.
 
 use super::lanes::divergence;
-use crate::ir::{Function, Op, Terminator, Value};
+use crate::ir::{Function, Op, Value};
 
 pub(crate) fn relax_votes(function: &mut Function) {
     let divergent = divergence(function);
@@ -35,16 +33,6 @@ pub(crate) fn relax_votes(function: &mut Function) {
                 }
             }
             position += 1;
-        }
-    }
-    for block in 0..function.blocks.len() {
-        let Terminator::Branch { condition, .. } = function.blocks[block].terminator else {
-            continue;
-        };
-        if let Some(new) = own(function, block, condition, 0)
-            && let Terminator::Branch { condition, .. } = &mut function.blocks[block].terminator
-        {
-            *condition = new;
         }
     }
 }
@@ -82,23 +70,6 @@ fn agreed(
             }
             let value = function.add(new);
             made.push(value);
-            Some(value)
-        }
-        _ => None,
-    }
-}
-
-/// The condition with votes taken out of negations.
-fn own(function: &mut Function, block: usize, condition: Value, depth: u32) -> Option<Value> {
-    let inst = function.inst(condition).clone();
-    match inst.op {
-        Op::AnyLane => Some(inst.operands[0]),
-        Op::LNot if depth < 8 => {
-            let inner = own(function, block, inst.operands[0], depth + 1)?;
-            let mut negated = inst;
-            negated.operands[0] = inner;
-            let value = function.add(negated);
-            function.blocks[block].insts.push(value);
             Some(value)
         }
         _ => None,

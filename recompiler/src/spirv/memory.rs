@@ -241,6 +241,30 @@ impl Emitter<'_> {
         self.op(S::Load, word, &[pointer])
     }
 
+    /// A scalar load's dword: 0 where it is one of the binding's last dwords and straddles the V#'s end.
+    fn load_scalar(&mut self, descriptor: u32, address: Word) -> Emitted {
+        let ragged = self
+            .buffer_shapes
+            .get(&descriptor)
+            .map_or(0, |shape| shape.ragged);
+        if ragged == 0 {
+            return self.load_dword(descriptor, address);
+        }
+        let (word, truth) = (self.u32(), self.b.type_bool());
+        let variable = self.buffer_view(descriptor, 32);
+        let length = vec![Operand::IdRef(variable), Operand::LiteralBit32(0)];
+        let length = self.op_with(S::ArrayLength, word, length)?;
+        let value = self.load_dword(descriptor, address)?;
+        let (index, tail, zero) = (
+            self.dword_index(address)?,
+            self.word(u32::from(ragged)),
+            self.word(0),
+        );
+        let end = self.fold2(S::IAdd, index, tail)?;
+        let inside = self.op(S::ULessThan, truth, &[end, length])?;
+        self.op(S::Select, word, &[inside, value, zero])
+    }
+
     pub(super) fn store_dword(&mut self, descriptor: u32, address: Word, value: Word) -> Result<(), Reason> {
         let index = self.dword_index(address)?;
         let pointer = self.element(descriptor, 32, index)?;
@@ -326,7 +350,7 @@ impl Emitter<'_> {
             let mask = self.word(!3);
             let offset = self.fold2(S::BitwiseAnd, x[0], mask)?;
             let address = self.buffer_offset_raw(descriptor, offset)?;
-            return self.load_dword(descriptor, address);
+            return self.load_scalar(descriptor, address);
         }
         let AccessKind::Buffer {
             width,
@@ -502,7 +526,7 @@ impl Emitter<'_> {
                 return self.op_with(S::AtomicCompareExchange, ty, operands);
             }
             Atomic::Inc | Atomic::Dec => {
-                return Err(Reason::Unsupported("wrapping increments and decrements"));
+                return self.wrapping_atomic(atomic == Atomic::Inc, pointer, data, ty, class);
             }
         };
         let operands = vec![
@@ -512,5 +536,78 @@ impl Emitter<'_> {
             Operand::IdRef(data),
         ];
         self.op_with(opcode, ty, operands)
+    }
+
+    /// Increments that wrap to 0 behind the limit `data`, decrements that wrap to it behind 0: SPIR-V has none that
+    /// wrap, so a comparing exchange is tried until nobody came between. Splits the block; the operation is guarded.
+    fn wrapping_atomic(
+        &mut self,
+        up: bool,
+        pointer: Word,
+        data: Word,
+        ty: Word,
+        class: StorageClass,
+    ) -> Emitted {
+        let scope = self.word(if class == StorageClass::Workgroup {
+            Scope::Workgroup as u32
+        } else {
+            Scope::Device as u32
+        });
+        let relaxed = self.word(0);
+        let wide = ty != self.u32();
+        let numbers = if wide { Type::U64 } else { Type::U32 };
+        let (one, zero) = (self.constant(numbers, 1), self.constant(numbers, 0));
+        let truth = self.b.type_bool();
+        let load = vec![
+            Operand::IdRef(pointer),
+            Operand::IdScope(scope),
+            Operand::IdMemorySemantics(relaxed),
+        ];
+        let first = self.op_with(S::AtomicLoad, ty, load)?;
+        let before = self.block_label()?;
+        let [head, body, again, out, old, seen] = std::array::from_fn(|_| self.b.id());
+        self.b.branch(head).map_err(Self::internal)?;
+        self.b.begin_block(Some(head)).map_err(Self::internal)?;
+        self.b
+            .phi(ty, Some(old), vec![(first, before), (seen, again)])
+            .map_err(Self::internal)?;
+        self.b
+            .loop_merge(out, again, rspirv::spirv::LoopControl::NONE, Vec::new())
+            .map_err(Self::internal)?;
+        self.b.branch(body).map_err(Self::internal)?;
+        self.b.begin_block(Some(body)).map_err(Self::internal)?;
+        let new = if up {
+            let next = self.op(S::IAdd, ty, &[old, one])?;
+            let wraps = self.op(S::UGreaterThanEqual, truth, &[old, data])?;
+            self.op(S::Select, ty, &[wraps, zero, next])?
+        } else {
+            let next = self.op(S::ISub, ty, &[old, one])?;
+            let empty = self.op(S::IEqual, truth, &[old, zero])?;
+            let above = self.op(S::UGreaterThan, truth, &[old, data])?;
+            let wraps = self.op(S::LogicalOr, truth, &[empty, above])?;
+            self.op(S::Select, ty, &[wraps, data, next])?
+        };
+        let operands = vec![
+            Operand::IdRef(pointer),
+            Operand::IdScope(scope),
+            Operand::IdMemorySemantics(relaxed),
+            Operand::IdMemorySemantics(relaxed),
+            Operand::IdRef(new),
+            Operand::IdRef(old),
+        ];
+        self.b
+            .insert_into_block(
+                rspirv::dr::InsertPoint::End,
+                rspirv::dr::Instruction::new(S::AtomicCompareExchange, Some(ty), Some(seen), operands),
+            )
+            .map_err(Self::internal)?;
+        let done = self.op(S::IEqual, truth, &[seen, old])?;
+        self.b
+            .branch_conditional(done, out, again, Vec::new())
+            .map_err(Self::internal)?;
+        self.b.begin_block(Some(again)).map_err(Self::internal)?;
+        self.b.branch(head).map_err(Self::internal)?;
+        self.b.begin_block(Some(out)).map_err(Self::internal)?;
+        Ok(seen)
     }
 }

@@ -1,6 +1,7 @@
 //! IR to SPIR-V.
 
 mod arithmetic;
+mod exchange;
 mod format;
 mod image;
 mod lanes;
@@ -12,7 +13,7 @@ use crate::Program;
 use crate::artifact::{Artifact, Binding, BindingKind, FlatBlock, content_hash};
 use crate::binary::{Features, Stage, StageRegisters};
 use crate::cfg::structured::{Merge, StructuredId};
-use crate::ir::{AccessKind, Effect, Function, Op, Terminator, Type, Value};
+use crate::ir::{AccessKind, Atomic, Effect, Function, ImageOp, Op, Terminator, Type, Value};
 use crate::plan::{AccessFlags, DescriptorKind};
 use crate::refusal::{Fault, Reason};
 use crate::specialization::{BufferShape, FlatLocation, ImageShape, Specialization};
@@ -48,7 +49,7 @@ pub(crate) struct Emitter<'a> {
     flat_variable: Option<Word>,
     flat_values: HashMap<u32, Word>,
     shared: Option<Word>,
-    scratch: Option<Word>,
+    scratch: Option<exchange::Scratch>,
     capabilities: BTreeMap<&'static str, Capability>,
     extensions: Vec<&'static str>,
     buffer_shapes: HashMap<u32, BufferShape>,
@@ -213,8 +214,39 @@ impl Emitter<'_> {
         }
         match (inst.op, inst.operands.last()) {
             (Op::Barrier, _) | (_, None) => false,
-            (_, Some(&active)) => self.function.constant(active) != Some(1),
+            (_, Some(&active)) => self.function.constant(active) != Some(1) || self.loops(value),
         }
+    }
+
+    /// Whether the operation becomes a loop, which splits the block that it stands in.
+    fn loops(&self, value: Value) -> bool {
+        let inst = self.function.inst(value);
+        if !matches!(
+            inst.op,
+            Op::AtomicBuffer | Op::AtomicBuffer64 | Op::AtomicShared | Op::Image
+        ) {
+            return false;
+        }
+        let atomic = match self.function.accesses[inst.immediate as usize].kind {
+            AccessKind::Buffer { atomic, .. } => atomic,
+            AccessKind::Image {
+                op: ImageOp::Atomic(atomic),
+                ..
+            } => Some(atomic),
+            _ => None,
+        };
+        matches!(atomic, Some(Atomic::Inc | Atomic::Dec))
+    }
+
+    /// Label of the block that is open.
+    fn block_label(&self) -> Emitted {
+        self.b
+            .selected_block()
+            .and_then(|block| {
+                let function = self.b.module_ref().functions.get(self.b.selected_function()?)?;
+                function.blocks.get(block)?.label_id()
+            })
+            .ok_or_else(|| Self::internal("no current block"))
     }
 
     fn body(&mut self) -> Result<Word, Fault> {
@@ -429,10 +461,20 @@ impl Emitter<'_> {
         };
         let (condition, inside) = (self.id(active), self.b.id());
         // The block that the guard starts in, for the phi of an atomic's result.
-        let before = self.b.selected_block().and_then(|block| {
-            let function = self.b.module_ref().functions.get(self.b.selected_function()?)?;
-            function.blocks.get(block)?.label_id()
-        });
+        let before = self.block_label()?;
+        // What lanes that are off find in the result; made here, for a phi has to come first in its block.
+        let used = inst.ty != Type::Void
+            && self
+                .function
+                .insts
+                .iter()
+                .any(|other| other.operands.contains(&value));
+        let nothing = if used {
+            let ty = self.ty(inst.ty);
+            Some(self.b.undef(ty, None))
+        } else {
+            None
+        };
         self.b
             .selection_merge(end, spirv::SelectionControl::NONE)
             .map_err(Self::internal)?;
@@ -443,23 +485,13 @@ impl Emitter<'_> {
         let outside = self.flat_values.clone();
         let result = self.value(value)?;
         self.flat_values = outside;
-        let last = self.b.selected_block().and_then(|block| {
-            let function = self.b.module_ref().functions.get(self.b.selected_function()?)?;
-            function.blocks.get(block)?.label_id()
-        });
+        let last = self.block_label()?;
         self.b.branch(end).map_err(Self::internal)?;
         self.b.begin_block(Some(end)).map_err(Self::internal)?;
-        let used = self
-            .function
-            .insts
-            .iter()
-            .any(|other| other.operands.contains(&value));
-        if inst.ty != Type::Void && result != 0 && used {
+        if let Some(nothing) = nothing
+            && result != 0
+        {
             let ty = self.ty(inst.ty);
-            let nothing = self.b.undef(ty, None);
-            let (Some(before), Some(last)) = (before, last) else {
-                return Err(Self::internal("no current block"));
-            };
             let phi = self
                 .b
                 .phi(ty, None, vec![(result, last), (nothing, before)])

@@ -5,7 +5,7 @@ use crate::binary::{Features, StageRegisters};
 use crate::ir::{AccessKind, Inst, Op, Type, Value};
 use crate::refusal::Reason;
 use crate::specialization::NumericClass;
-use crate::translate::export::interpolation;
+use crate::translate::export::{interpolation, targets};
 use rspirv::dr::Operand;
 use rspirv::spirv::{BuiltIn, Capability, Decoration, GlslStd450Op as GLOp, Op as S, StorageClass, Word};
 
@@ -24,6 +24,8 @@ pub(super) enum Output {
     Layer,
     Depth,
     SampleMask,
+    ClipDistance,
+    CullDistance,
     Location(u32),
 }
 
@@ -216,6 +218,8 @@ impl Emitter<'_> {
             Output::Layer => Some(BuiltIn::Layer),
             Output::Depth => Some(BuiltIn::FragDepth),
             Output::SampleMask => Some(BuiltIn::SampleMask),
+            Output::ClipDistance => Some(BuiltIn::ClipDistance),
+            Output::CullDistance => Some(BuiltIn::CullDistance),
             Output::Location(location) => {
                 self.b
                     .decorate(id, Decoration::Location, [Operand::LiteralBit32(location)]);
@@ -265,7 +269,10 @@ impl Emitter<'_> {
             }
             return Ok(0);
         }
-        if target == 13 {
+        if (targets::DISTANCES..targets::DISTANCES + 2).contains(&target) {
+            return self.distances(u32::from(target - targets::DISTANCES) * 4, mask, &words);
+        }
+        if target == targets::MISC {
             if mask & 1 != 0 {
                 let size = self.float_of(words[0])?;
                 let variable = self.output(Output::PointSize, float);
@@ -296,6 +303,43 @@ impl Emitter<'_> {
         };
         let variable = self.output(output, vector);
         self.store_output(variable, value)
+    }
+
+    /// Clip and cull distances `first`..`first` + 4: those enabled stand in the arrays without holes.
+    fn distances(&mut self, first: u32, mask: u8, words: &[Value]) -> Emitted {
+        let StageRegisters::Vertex { vs_out_cntl, .. } = self.program.stage else {
+            return Err(Reason::Internal(String::from(
+                "distances outside vertex programs",
+            )));
+        };
+        let float = self.f32();
+        for (output, enabled) in [
+            (Output::ClipDistance, vs_out_cntl & 0xff),
+            (Output::CullDistance, vs_out_cntl >> 8 & 0xff),
+        ] {
+            for component in (0..4_u32).filter(|component| mask >> component & 1 != 0) {
+                let bit = 1 << (first + component);
+                if enabled & bit == 0 {
+                    continue;
+                }
+                if output == Output::ClipDistance {
+                    self.need_feature(Features::CLIP_DISTANCE, "clip distances")?;
+                    self.need("ClipDistance", Capability::ClipDistance);
+                } else {
+                    self.need_feature(Features::CULL_DISTANCE, "cull distances")?;
+                    self.need("CullDistance", Capability::CullDistance);
+                }
+                let length = self.word(enabled.count_ones());
+                let array = self.b.type_array(float, length);
+                let variable = self.output(output, array);
+                let pointer = self.b.type_pointer(None, StorageClass::Output, float);
+                let index = self.word((enabled & (bit - 1)).count_ones());
+                let place = self.op(S::AccessChain, pointer, &[variable, index])?;
+                let value = self.float_of(words[component as usize])?;
+                self.store_output(place, value)?;
+            }
+        }
+        Ok(0)
     }
 
     fn colour(&mut self, location: u32, class: NumericClass, words: &[Value]) -> Emitted {

@@ -5,6 +5,7 @@ use super::variables::Variable;
 use super::{Taken, Translator};
 use crate::decode::Operand;
 use crate::decode::is_cmpx;
+use crate::decode::operand::inline_f16;
 use crate::ir::{Op, Type, Value};
 use crate::refusal::Reason;
 
@@ -82,14 +83,7 @@ impl Translator<'_> {
                 );
                 self.int_relation(relation, a, b, signed)
             }
-            Compared::Class32 => {
-                let word = self.source_word(0)?;
-                let value = self.modified_class_source(word);
-                self.class(value)?
-            }
-            Compared::Class16 | Compared::Class64 => {
-                return Err(Reason::Unsupported("the class of a 16-bit or 64-bit float"));
-            }
+            Compared::Class32 | Compared::Class16 | Compared::Class64 => self.class(ty)?,
         };
         let exec = self.v.read(Variable::Exec);
         let mask = self.b(Op::LAnd, &[exec, truth]);
@@ -153,28 +147,47 @@ impl Translator<'_> {
         }
     }
 
-    fn modified_class_source(&mut self, word: Value) -> Value {
-        let value = self.f(Op::BitcastF32, &[word]);
-        let modifiers = self.instruction.modifiers;
-        let mut value = value;
-        if modifiers.absolute & 1 != 0 {
-            value = self.f(Op::FAbs, &[value]);
-        }
-        if modifiers.negate & 1 != 0 {
-            value = self.f(Op::FNeg, &[value]);
-        }
-        self.u(Op::BitcastU32, &[value])
-    }
-
     /// Whether the float's class is among the bits of the second source: signalling NaN, quiet NaN, -inf, -normal,
     /// -denormal, -0, +0, +denormal, +normal, +inf from bit 0 up.
-    fn class(&mut self, word: Value) -> Result<Value, Reason> {
+    fn class(&mut self, ty: Compared) -> Result<Value, Reason> {
+        // The word with the sign in bit 31, what lies below it, and the layout: exponent, mantissa, quiet bit.
+        let zero = self.v.word(0);
+        let (mut word, below, layout) = match ty {
+            Compared::Class16 => {
+                let half = match self.instruction.src[0] {
+                    Operand::Float(code) => self.v.word(inline_f16(code)),
+                    _ => self.int16(0, false)?,
+                };
+                let sixteen = self.v.word(16);
+                let word = self.u(Op::Shl, &[half, sixteen]);
+                (word, zero, [0x7c00_0000, 0x03ff_0000, 0x0200_0000])
+            }
+            Compared::Class64 => {
+                let [low, high] = self.pair(self.instruction.src[0], Wide::Float)?;
+                (high, low, [0x7ff0_0000, 0x000f_ffff, 0x0008_0000])
+            }
+            _ => (
+                self.source_word(0)?,
+                zero,
+                [0x7f80_0000, 0x007f_ffff, 0x0040_0000],
+            ),
+        };
+        let modifiers = self.instruction.modifiers;
+        if modifiers.absolute & 1 != 0 {
+            let magnitude = self.v.word(0x7fff_ffff);
+            word = self.u(Op::And, &[word, magnitude]);
+        }
+        if modifiers.negate & 1 != 0 {
+            let sign = self.v.word(0x8000_0000);
+            word = self.u(Op::Xor, &[word, sign]);
+        }
         let wanted = self.int(1)?;
-        let [exponent_mask, mantissa_mask, magnitude_mask, quiet, zero, one] =
-            [0x7f80_0000, 0x007f_ffff, 0x7fff_ffff, 0x0040_0000, 0, 1].map(|bits| self.v.word(bits));
+        let [exponent_mask, mantissa_mask, quiet] = layout.map(|bits| self.v.word(bits));
+        let one = self.v.word(1);
         let exponent = self.u(Op::And, &[word, exponent_mask]);
         let mantissa = self.u(Op::And, &[word, mantissa_mask]);
-        let magnitude = self.u(Op::And, &[word, magnitude_mask]);
+        let mantissa = self.u(Op::Or, &[mantissa, below]);
+        let magnitude = self.u(Op::Or, &[exponent, mantissa]);
         let negative = self.b(Op::LessS, &[word, zero]);
         let full = self.b(Op::Equal, &[exponent, exponent_mask]);
         let empty = self.b(Op::Equal, &[exponent, zero]);

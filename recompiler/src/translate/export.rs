@@ -21,6 +21,61 @@ pub(crate) mod interpolation {
     pub(crate) const FLAT: u64 = 8;
 }
 
+/// Targets of vertex exports in an access: what PA_CL_VS_OUT_CNTL leaves open is decided.
+pub(crate) mod targets {
+    /// Point size and layer.
+    pub(crate) const MISC: u8 = 13;
+    /// Clip and cull distances 0..=3; 4..=7 follow.
+    pub(crate) const DISTANCES: u8 = 14;
+}
+
+/// SPI_SHADER_COL_FORMAT: red and alpha, 32 bits each.
+const FORMAT_32_AR: u32 = 3;
+/// SPI_SHADER_Z_FORMAT: unsigned 16-bit halves.
+const FORMAT_UINT16: u32 = 7;
+
+fn export_format(col_format: u32, target: u8) -> u32 {
+    col_format >> (4 * u32::from(target)) & 15
+}
+
+/// Colour target that the pixel export `slot` reaches: the n-th slot with a format feeds the n-th target that
+/// CB_SHADER_MASK names. `None` where there is no such target.
+fn colour_target(col_format: u32, shader_mask: u32, slot: u8) -> Option<u8> {
+    if export_format(col_format, slot) == 0 {
+        return None;
+    }
+    let rank = (0..slot)
+        .filter(|before| export_format(col_format, *before) != 0)
+        .count();
+    (0..8)
+        .filter(|target| shader_mask >> (4 * target) & 15 != 0)
+        .nth(rank)
+        .map(|target: u32| target as u8)
+}
+
+/// A vector behind the position.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum PositionVector {
+    /// Point size, edge flag, layer, viewport.
+    Misc,
+    /// Clip and cull distances, the lower (0) or upper (1) four.
+    Distances(u8),
+}
+
+/// The vector that the position export `number` (0 is the first behind the position) holds. Enabled vectors are
+/// packed without holes.
+fn position_vector(vs_out_cntl: u32, number: u8) -> Option<PositionVector> {
+    let misc = vs_out_cntl >> 21 & 1 != 0 || vs_out_cntl & 0x001f_0000 != 0;
+    [
+        misc.then_some(PositionVector::Misc),
+        (vs_out_cntl >> 22 & 1 != 0).then_some(PositionVector::Distances(0)),
+        (vs_out_cntl >> 23 & 1 != 0).then_some(PositionVector::Distances(1)),
+    ]
+    .into_iter()
+    .flatten()
+    .nth(usize::from(number))
+}
+
 impl Translator<'_> {
     pub(super) fn export(&mut self) -> Taken {
         let instruction = self.instruction;
@@ -47,24 +102,58 @@ impl Translator<'_> {
             }
         }
         let pixel = matches!(self.registers, StageRegisters::Pixel { .. });
+        let mut output = target;
         match (target, pixel) {
             (0..=7, true) => {
-                if mask != 0 {
-                    self.interface.colour_outputs |= 1 << target;
-                }
-            }
-            (8, true) => {
                 let StageRegisters::Pixel {
-                    db_shader_control, ..
+                    col_format,
+                    shader_mask,
+                    ..
                 } = self.registers
                 else {
                     return Ok(false);
                 };
+                match colour_target(col_format, shader_mask, target) {
+                    Some(location) if mask != 0 => {
+                        output = location;
+                        self.interface.colour_outputs |= 1 << location;
+                    }
+                    // A slot without a format, or without a target behind it, goes nowhere.
+                    _ => mask = 0,
+                }
+                if !compressed && export_format(col_format, target) == FORMAT_32_AR {
+                    // Red and alpha come in the first two registers.
+                    values = [values[0], zero, zero, values[1]];
+                    mask = mask & 1 | (mask & 2) << 2;
+                }
+            }
+            (8, true) => {
+                let StageRegisters::Pixel {
+                    db_shader_control,
+                    z_format,
+                    ..
+                } = self.registers
+                else {
+                    return Ok(false);
+                };
+                if compressed && mask != 0 {
+                    if z_format & 15 != FORMAT_UINT16 {
+                        return Err(Reason::Unsupported("compressed depth exports"));
+                    }
+                    // Stencil in the upper half of the first register, the sample mask in the lower of the second.
+                    mask = u8::from(mask & 3 != 0) << 1 | u8::from(mask & 12 != 0) << 2;
+                    let (word, low) = (
+                        self.raw(Operand::Vector(memory.addresses[1]))?,
+                        self.v.word(0xffff),
+                    );
+                    values = [zero, zero, self.u(Op::And, &[word, low]), zero];
+                }
                 // Depth, stencil and sample mask are only taken where the depth block asks for them.
                 if db_shader_control & 1 == 0 {
                     mask &= !1;
                 }
-                if db_shader_control & 2 == 0 {
+                // Bit 1 takes the test value, bit 2 the operation's value from the same word.
+                if db_shader_control & 6 == 0 {
                     mask &= !2;
                 }
                 if db_shader_control >> 8 & 1 == 0 {
@@ -74,29 +163,35 @@ impl Translator<'_> {
                 if mask & 2 != 0 {
                     return Err(Reason::Unsupported("a stencil value from the pixel program"));
                 }
-                if compressed && mask != 0 {
-                    return Err(Reason::Unsupported("compressed depth exports"));
-                }
                 self.interface.writes_depth |= mask & 1 != 0;
                 self.interface.writes_sample_mask |= mask & 4 != 0;
             }
             (9, true) => mask = 0,
             (12, false) => {}
             (13..=16, false) => {
-                // Point size, layer, viewport and clip distances follow PA_CL_VS_OUT_CNTL.
+                // Which vectors follow the position, and what they hold, is for PA_CL_VS_OUT_CNTL to say.
                 let StageRegisters::Vertex { vs_out_cntl, .. } = self.registers else {
                     return Ok(false);
                 };
-                if vs_out_cntl & 0xffff != 0 || target != 13 {
-                    return Err(Reason::Unsupported("clip and cull distances"));
-                }
-                mask &= u8::from(vs_out_cntl >> 16 & 1 != 0) | u8::from(vs_out_cntl >> 18 & 1 != 0) << 2;
-                if vs_out_cntl >> 19 & 1 != 0 && memory.dmask & 8 != 0 {
-                    return Err(Reason::Unsupported("a viewport index from the vertex program"));
-                }
-                // A layer that is always 0 is the default.
-                if self.v.function.constant(values[2]) == Some(0) {
-                    mask &= !4;
+                match position_vector(vs_out_cntl, target - 13) {
+                    Some(PositionVector::Misc) => {
+                        output = targets::MISC;
+                        mask &=
+                            u8::from(vs_out_cntl >> 16 & 1 != 0) | u8::from(vs_out_cntl >> 18 & 1 != 0) << 2;
+                        if vs_out_cntl >> 19 & 1 != 0 && memory.dmask & 8 != 0 {
+                            return Err(Reason::Unsupported("a viewport index from the vertex program"));
+                        }
+                        // A layer that is always 0 is the default.
+                        if self.v.function.constant(values[2]) == Some(0) {
+                            mask &= !4;
+                        }
+                    }
+                    Some(PositionVector::Distances(half)) => {
+                        output = targets::DISTANCES + half;
+                        let enabled = (vs_out_cntl | vs_out_cntl >> 8) >> (4 * u32::from(half));
+                        mask &= enabled as u8 & 15;
+                    }
+                    None => mask = 0,
                 }
             }
             (20, false) => mask = 0,
@@ -115,7 +210,7 @@ impl Translator<'_> {
             return Ok(true);
         }
         let access = self.access(AccessKind::Export {
-            target,
+            target: output,
             mask,
             compressed,
         });
@@ -144,7 +239,7 @@ impl Translator<'_> {
             let value = this.f(Op::FMul, &[value, scale]);
             this.u(Op::BitcastU32, &[value])
         };
-        Ok(match col_format >> (4 * u32::from(target)) & 15 {
+        Ok(match export_format(col_format, target) {
             5 => {
                 let value = field(self, false);
                 scaled(self, value, Op::U32ToF32, 1.0 / 65535.0)

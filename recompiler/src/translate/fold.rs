@@ -84,6 +84,10 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
         },
         Op::ZeroExtend => c(0)?,
         Op::SignExtend => i64::from((c(0)? as u32).cast_signed()).cast_unsigned(),
+        // The halves of a lane count, put together again.
+        Op::Add if inner(0, Op::Sub).is_some_and(|x| x[1] == operands[1]) => {
+            return inner(0, Op::Sub).map(|x| Same(x[0]));
+        }
         Op::Add | Op::Or | Op::Xor if c(1) == Some(0) => return Some(Same(operands[0])),
         Op::Add | Op::Or | Op::Xor if c(0) == Some(0) => return Some(Same(operands[1])),
         Op::Sub | Op::Shl | Op::Shr | Op::Sar if c(1) == Some(0) => return Some(Same(operands[0])),
@@ -124,6 +128,18 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
             (c(0)? >> offset) & ((1 << count) - 1)
         }
         Op::FieldS if c(1) == Some(0) && c(2) == Some(32) => return Some(Same(operands[0])),
+        Op::FieldS => {
+            let (offset, count) = (c(1)? as u32, c(2)? as u32);
+            if count == 0 {
+                return Some(Const(0));
+            }
+            if count > 32 || offset > 32 - count {
+                return None;
+            }
+            let left = 32 - count - offset;
+            let field = ((c(0)? as u32) << left).cast_signed() >> (32 - count);
+            u64::from(field.cast_unsigned())
+        }
         Op::BitCount => u64::from(c(0)?.count_ones()),
         Op::BitReverse => u64::from((c(0)? as u32).reverse_bits()),
         Op::Equal if operands[0] == operands[1] => 1,
@@ -131,8 +147,12 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
         Op::Equal => u64::from(c(0)? == c(1)?),
         Op::NotEqual => {
             // A bool made a word and tested again.
-            if c(1) == Some(0)
-                && let Some(x) = inner(0, Op::Select)
+            let word = match (c(0), c(1)) {
+                (_, Some(0)) => Some(0),
+                (Some(0), _) => Some(1),
+                _ => None,
+            };
+            if let Some(x) = word.and_then(|word| inner(word, Op::Select))
                 && f.constant(x[2]) == Some(0)
                 && f.constant(x[1]).is_some_and(|one| one != 0)
             {
@@ -140,8 +160,13 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
             }
             u64::from(c(0)? != c(1)?)
         }
+        // What can only be less: a lane's number and a full wave's count of lanes.
+        Op::LessU if ty_is_word(f, operands) => order(f, operands[0], operands[1], false)?,
+        Op::LessEqualU if ty_is_word(f, operands) => order(f, operands[0], operands[1], true)?,
         Op::LessU => u64::from(c(0)? < c(1)?),
         Op::LessEqualU => u64::from(c(0)? <= c(1)?),
+        Op::LessS if both_small(f, operands) => order(f, operands[0], operands[1], false)?,
+        Op::LessEqualS if both_small(f, operands) => order(f, operands[0], operands[1], true)?,
         Op::LessS if f.ty(operands[0]) == Type::U32 => {
             u64::from((c(0)? as u32).cast_signed() < (c(1)? as u32).cast_signed())
         }
@@ -201,4 +226,72 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
         _ => return None,
     };
     Some(Const(result & all))
+}
+
+fn ty_is_word(f: &Function, operands: &[Value]) -> bool {
+    f.ty(operands[0]) == Type::U32
+}
+
+/// Whether both operands are words without a sign bit, so that signed and unsigned order agree.
+fn both_small(f: &Function, operands: &[Value]) -> bool {
+    let small = |value: Value| greatest(f, value, 0) <= i32::MAX as u64;
+    ty_is_word(f, operands) && small(operands[0]) && small(operands[1])
+}
+
+/// `a < b` (or `a <= b`) of unsigned words, where their ranges decide it.
+fn order(f: &Function, a: Value, b: Value, or_equal: bool) -> Option<u64> {
+    let least = |value: Value| f.constant(value).unwrap_or(0);
+    let greatest = |value: Value| greatest(f, value, 0);
+    if a == b {
+        return Some(u64::from(or_equal));
+    }
+    let (always, never) = if or_equal {
+        (greatest(a) <= least(b), least(a) > greatest(b))
+    } else {
+        (greatest(a) < least(b), least(a) >= greatest(b))
+    };
+    if always { Some(1) } else { never.then_some(0) }
+}
+
+/// Operations that the walk for a bound follows; more are taken as anything.
+const MAX_BOUND_DEPTH: u32 = 6;
+
+/// The greatest number that a word can be, as far as its own computation tells.
+fn greatest(f: &Function, value: Value, depth: u32) -> u64 {
+    let any = u64::from(u32::MAX);
+    if let Some(bits) = f.constant(value) {
+        return bits;
+    }
+    if depth > MAX_BOUND_DEPTH {
+        return any;
+    }
+    let inst = f.inst(value);
+    let of = |index: usize| greatest(f, inst.operands[index], depth + 1);
+    match inst.op {
+        // The immediate is the wave's size.
+        Op::LaneId if inst.immediate > 0 => inst.immediate - 1,
+        Op::And | Op::MinU => of(0).min(of(1)),
+        Op::Add => match of(0).saturating_add(of(1)) {
+            sum if sum <= any => sum,
+            _ => any,
+        },
+        // A lane's number less what of it lies below a limit.
+        Op::Sub => {
+            let cut = f.inst(inst.operands[1]);
+            let limit = cut.operands.get(1).and_then(|&limit| f.constant(limit));
+            match limit {
+                Some(limit) if cut.op == Op::MinU && cut.operands[0] == inst.operands[0] => {
+                    of(0).saturating_sub(limit)
+                }
+                _ => any,
+            }
+        }
+        Op::BitCount => 32,
+        Op::Select => of(1).max(of(2)),
+        Op::FieldU => match f.constant(inst.operands[2]) {
+            Some(count) if count < 32 => (1 << count) - 1,
+            _ => any,
+        },
+        _ => any,
+    }
 }

@@ -118,12 +118,18 @@ impl Translator<'_> {
     /// The first source of a DPP instruction: the value of the lane that the control selects.
     pub(super) fn cross_lane_source(&mut self, value: Value) -> Result<Value, Reason> {
         let zero = self.v.word(0);
+        // A source lane outside the row gives 0 under bound control; without, the lane is not written at all.
+        let mut exists = self.v.truth(true);
         let (lane, quad, fetch_inactive) = match self.instruction.form {
             Form::Dpp16(dpp) if dpp.control < 0x100 => {
                 // The control says it all: no lane number is needed.
                 (zero, QUAD | u64::from(dpp.control), dpp.fetch_inactive)
             }
-            Form::Dpp16(dpp) => (self.dpp_lane(dpp.control)?.0, 0, dpp.fetch_inactive),
+            Form::Dpp16(dpp) => {
+                let (lane, valid) = self.dpp_lane(dpp.control)?;
+                exists = valid;
+                (lane, 0, dpp.fetch_inactive)
+            }
             Form::Dpp8 {
                 selectors,
                 fetch_inactive,
@@ -143,9 +149,10 @@ impl Translator<'_> {
         } else {
             self.v.read(Variable::Exec)
         };
-        Ok(self
+        let value = self
             .v
-            .emit(Op::Shuffle, Type::U32, &[value, zero, lane, active], quad))
+            .emit(Op::Shuffle, Type::U32, &[value, zero, lane, active], quad);
+        Ok(self.select(exists, value, zero))
     }
 
     /// Source lane of a row control, and whether the lane exists.

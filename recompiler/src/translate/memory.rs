@@ -75,6 +75,7 @@ impl Translator<'_> {
                 return Ok(false);
             };
             operands.push(at(self, 0));
+            self.interface.writes_memory = true;
             let compares = atomic == Atomic::CompareSwap;
             let access = self.access(kind(BufferWidth::Dword, 1, Some(atomic)));
             let active = self.active();
@@ -250,12 +251,16 @@ impl Translator<'_> {
     /// Global memory whose base is a scalar register pair goes through a buffer binding made from that base.
     pub(super) fn flat_memory(&mut self) -> Taken {
         let instruction = self.instruction;
-        if instruction.row.encoding != Encoding::Global {
-            return Err(Reason::Unsupported("flat and scratch memory"));
-        }
-        let name = instruction.row.name;
+        // A flat address that splits into a scalar base and an offset is no aperture's: it is global.
+        let name = match instruction.row.encoding {
+            Encoding::Scratch => return Err(Reason::Unsupported("scratch memory")),
+            _ => instruction.row.name,
+        };
+        let Some((_, what)) = name.split_once('_') else {
+            return Ok(false);
+        };
         let (base, mut offset) = match instruction.src[2] {
-            Operand::Scalar(125) => {
+            Operand::Scalar(125) | Operand::None => {
                 let words = [
                     self.raw_at(instruction.src[0], 0)?,
                     self.raw_at(instruction.src[0], 1)?,
@@ -281,13 +286,13 @@ impl Translator<'_> {
         let immediate = self.v.word(instruction.memory.offset.cast_unsigned());
         offset = self.u(Op::Add, &[offset, immediate]);
         let zero = self.v.word(0);
-        let kind = |width| AccessKind::Buffer {
+        let kind = |width, atomic| AccessKind::Buffer {
             width,
             indexed: false,
             formatted: None,
             components: 1,
             d16: false,
-            atomic: None,
+            atomic,
         };
         let at = |this: &mut Self, bytes: u32| {
             let bytes = this.v.word(bytes);
@@ -296,7 +301,7 @@ impl Translator<'_> {
             operands.extend([zero, offset]);
             operands
         };
-        if let Some(what) = name.strip_prefix("GLOBAL_LOAD_") {
+        if let Some(what) = what.strip_prefix("LOAD_") {
             let (width, signed) = match what.split('_').next() {
                 Some("UBYTE") => (BufferWidth::Byte, false),
                 Some("SBYTE") => (BufferWidth::Byte, true),
@@ -306,7 +311,7 @@ impl Translator<'_> {
             };
             for index in 0..instruction.row.width('d') {
                 let operands = at(self, 4 * u32::from(index));
-                let access = self.access(kind(width));
+                let access = self.access(kind(width, None));
                 let mut value = self.v.emit(Op::LoadBuffer, Type::U32, &operands, access);
                 if signed {
                     let operands = [
@@ -321,7 +326,7 @@ impl Translator<'_> {
             }
             return Ok(true);
         }
-        if let Some(what) = name.strip_prefix("GLOBAL_STORE_") {
+        if let Some(what) = what.strip_prefix("STORE_") {
             let width = match what.split('_').next() {
                 Some("BYTE") => BufferWidth::Byte,
                 Some("SHORT") => BufferWidth::Short,
@@ -337,12 +342,30 @@ impl Translator<'_> {
                     value = self.u(Op::Shr, &[value, sixteen]);
                 }
                 operands.extend([value, active]);
-                let access = self.access(kind(width));
+                let access = self.access(kind(width, None));
                 self.v.emit(Op::StoreBuffer, Type::Void, &operands, access);
             }
             return Ok(true);
         }
-        Ok(false)
+        let Some(atomic) = what.strip_prefix("ATOMIC_").and_then(atomic_named) else {
+            return Ok(false);
+        };
+        let mut operands = at(self, 0);
+        let data = self.raw_at(instruction.src[1], 0)?;
+        let comparand = if atomic == Atomic::CompareSwap {
+            self.raw_at(instruction.src[1], 1)?
+        } else {
+            data
+        };
+        let active = self.active();
+        operands.extend([data, comparand, active]);
+        self.interface.writes_memory = true;
+        let access = self.access(kind(BufferWidth::Dword, Some(atomic)));
+        let old = self.v.emit(Op::AtomicBuffer, Type::U32, &operands, access);
+        if instruction.memory.glc {
+            self.set_vector(instruction.dst, 0, old)?;
+        }
+        Ok(true)
     }
 
     /// Takes a 64-bit lane address apart that was made by adding a lane's offset to a scalar base with carry.

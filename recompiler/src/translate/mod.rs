@@ -3,6 +3,7 @@
 //! One file per group of instructions; each takes the instructions it knows and leaves the rest, and what nobody
 //! takes is refused by name.
 
+mod branch;
 mod compare;
 mod data_share;
 pub(crate) mod export;
@@ -22,11 +23,12 @@ mod variables;
 
 use crate::artifact::Interface;
 use crate::binary::{ShaderBinary, Stage, StageRegisters};
-use crate::cfg::structured::{StructuredBlock, StructuredExit, StructuredId, Test};
-use crate::cfg::{Cfg, Condition};
+use crate::cfg::Cfg;
+use crate::cfg::structured::{StructuredBlock, StructuredId};
 use crate::decode::{Encoding, Instruction};
 use crate::ir::{Access, AccessKind, Function, Op, Terminator, Type, Value};
 use crate::refusal::{Fault, Reason};
+use branch::Graph;
 use smallvec::SmallVec;
 use variables::{Variable, Variables};
 
@@ -71,13 +73,14 @@ pub(crate) fn translate(
         instruction: first,
     };
     translator.start_state()?;
+    let graph = Graph { cfg, blocks };
     for (index, block) in blocks.iter().enumerate() {
         let id = StructuredId(index as u32);
         if !translator.v.is_reached(id) {
             continue;
         }
         translator.v.start(id);
-        translator.refine(id, blocks);
+        translator.refine(id, &graph);
         if let Some(code) = block.code {
             for instruction in &cfg.instructions[cfg.blocks[code.0 as usize].instructions.clone()] {
                 translator.instruction = instruction;
@@ -89,7 +92,7 @@ pub(crate) fn translate(
                 }
             }
         }
-        translator.exit(block);
+        translator.exit(block, &graph);
     }
     Ok((translator.v.into_function(), translator.interface))
 }
@@ -119,114 +122,6 @@ impl<'a> Translator<'a> {
             Encoding::Exp => self.export()?,
         };
         if taken { Ok(()) } else { Err(Reason::Untranslated) }
-    }
-
-    /// On an edge that tests a mask for zero, the lane knows its own bit.
-    fn refine(&mut self, id: StructuredId, blocks: &[StructuredBlock]) {
-        let [from] = self.v.function.blocks[id.0 as usize].predecessors[..] else {
-            return;
-        };
-        let StructuredExit::Branch {
-            test: Test::Guest(condition),
-            yes,
-            no,
-        } = &blocks[from.0 as usize].exit
-        else {
-            return;
-        };
-        if yes == no {
-            return;
-        }
-        let taken = *yes == id;
-        let (mask, bit) = match condition {
-            Condition::ExecZero => (self.v.read(Variable::Exec), !taken),
-            Condition::ExecNonZero => (self.v.read(Variable::Exec), taken),
-            Condition::VccZero => (self.v.read(Variable::Mask(106)), !taken),
-            Condition::VccNonZero => (self.v.read(Variable::Mask(106)), taken),
-            Condition::Scc0 | Condition::Scc1 => {
-                let scc = self.v.read(Variable::Scc);
-                let vote = self.v.function.inst(scc);
-                if vote.op != Op::AnyLane {
-                    return;
-                }
-                (
-                    self.v.resolve(vote.operands[0]),
-                    taken == (*condition == Condition::Scc1),
-                )
-            }
-        };
-        if self.v.function.constant(mask).is_none() {
-            self.v.refine(from, mask, bit);
-        }
-    }
-
-    fn exit(&mut self, block: &StructuredBlock) {
-        let condition = match block.exit {
-            StructuredExit::Branch {
-                test: Test::Guest(condition),
-                ..
-            } => Some(self.condition(condition)),
-            StructuredExit::Branch {
-                test: Test::Route(route),
-                ..
-            } => {
-                let current = self.v.read(Variable::Route);
-                let expected = self.v.word(route);
-                Some(self.v.emit(Op::Equal, Type::Bool, &[current, expected], 0))
-            }
-            _ => None,
-        };
-        let selector =
-            matches!(block.exit, StructuredExit::Switch { .. }).then(|| self.v.read(Variable::Route));
-        if let Some(route) = block.route {
-            let value = self.v.word(route);
-            self.v.write(Variable::Route, value);
-        }
-        let terminator = match (&block.exit, condition, selector) {
-            (StructuredExit::End, ..) => Terminator::Return,
-            (StructuredExit::Goto(to), ..) => Terminator::Jump(*to),
-            (StructuredExit::Branch { yes, no, .. }, Some(condition), _) => Terminator::Branch {
-                condition,
-                yes: *yes,
-                no: *no,
-            },
-            (StructuredExit::Switch { cases, default }, _, Some(selector)) => Terminator::Switch {
-                selector,
-                cases: cases.clone(),
-                default: *default,
-            },
-            _ => Terminator::Unreachable,
-        };
-        self.v.finish(terminator);
-    }
-
-    /// A branch's condition as this lane sees it. Lanes that are off at a test of EXEC or VCC go the way of zero: they
-    /// only skip work that is masked off for them.
-    fn condition(&mut self, condition: Condition) -> Value {
-        let (value, negate) = match condition {
-            Condition::Scc0 => (self.own_vote(), true),
-            Condition::Scc1 => (self.own_vote(), false),
-            Condition::VccZero => (self.v.read(Variable::Mask(106)), true),
-            Condition::VccNonZero => (self.v.read(Variable::Mask(106)), false),
-            Condition::ExecZero => (self.v.read(Variable::Exec), true),
-            Condition::ExecNonZero => (self.v.read(Variable::Exec), false),
-        };
-        if negate {
-            self.v.emit(Op::LNot, Type::Bool, &[value], 0)
-        } else {
-            value
-        }
-    }
-
-    /// SCC for a branch: where it is a vote, this lane's own bit.
-    fn own_vote(&mut self) -> Value {
-        let scc = self.v.read(Variable::Scc);
-        let inst = self.v.function.inst(scc);
-        if inst.op == Op::AnyLane {
-            self.v.resolve(inst.operands[0])
-        } else {
-            scc
-        }
     }
 
     fn u(&mut self, op: Op, operands: &[Value]) -> Value {

@@ -78,7 +78,7 @@ impl Translator<'_> {
     }
 
     /// Whether `mask` is only set in lanes where `wider` is, as far as a look at its conjunctions tells.
-    fn implies(&self, mask: Value, wider: Value) -> bool {
+    pub(super) fn implies(&self, mask: Value, wider: Value) -> bool {
         let mut work = vec![mask];
         let mut looked = 0;
         while let Some(value) = work.pop() {
@@ -256,8 +256,29 @@ impl Translator<'_> {
     /// A binary32 source with its modifiers.
     pub(super) fn float32(&mut self, index: usize) -> Result<Value, Reason> {
         let word = self.source_word(index)?;
-        let value = self.f(Op::BitcastF32, &[word]);
+        let value = match self.facing(word) {
+            Some(facing) => facing,
+            None => self.f(Op::BitcastF32, &[word]),
+        };
         Ok(self.float_modifiers(index, value, Type::F32))
+    }
+
+    /// The front face input read as a float. SPI_BARYC_CNTL decides whether the register holds all ones or zeros, or
+    /// 1.0 or -1.0; all ones are no number, so who reads a float was compiled for the latter.
+    fn facing(&mut self, word: Value) -> Option<Value> {
+        let f = &self.v.function;
+        let inst = f.inst(word);
+        let bits = |index: usize| f.constant(inst.operands[index]);
+        if inst.op != Op::Select
+            || f.inst(inst.operands[0]).op != Op::FrontFacing
+            || bits(1) != Some(u64::from(u32::MAX))
+            || bits(2) != Some(0)
+        {
+            return None;
+        }
+        let front = inst.operands[0];
+        let [ahead, back] = [1.0_f32, -1.0].map(|x| self.v.constant(Type::F32, u64::from(x.to_bits())));
+        Some(self.select(front, ahead, back))
     }
 
     /// A binary16 source, widened, with its modifiers.

@@ -147,7 +147,7 @@ impl Recorder for StreamRecorder<'_> {
         let count = match draw.source {
             DrawSource::Auto { count } | DrawSource::Indexed { count, .. } => count,
         };
-        if count == 0 {
+        if count == 0 || draw.instances == 0 {
             return Ok(());
         }
         let Some(Ok(state)) = self.states.states[draw.state as usize].clone() else {
@@ -221,9 +221,17 @@ impl Recorder for StreamRecorder<'_> {
         self.move_images(&row);
         self.recording.recorder.bind_compute(object);
         self.bind_resources(&row, pipeline, walks, vk::PipelineBindPoint::COMPUTE)?;
-        self.recording
-            .recorder
-            .dispatch(self.dispatches.rows[index as usize].groups);
+        let dispatch = self.dispatches.rows[index as usize];
+        if let Some(arguments) = dispatch.arguments {
+            let range = GuestRange::new(arguments, 12);
+            let slice = self
+                .imports
+                .slice(&self.gpu.device, self.memory, range, self.epoch)
+                .map_err(refuse)?;
+            self.recording.recorder.dispatch_indirect(slice);
+        } else {
+            self.recording.recorder.dispatch(dispatch.groups);
+        }
         self.counters.dispatches += 1;
         Ok(())
     }

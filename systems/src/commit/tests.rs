@@ -6,7 +6,7 @@ use relic_components::{
     message::CommandBuffer,
     queue::{CommandCursor, PacketState, PendingSubmissions},
     video::FlipRequest,
-    work::PendingLabels,
+    work::{InFlightWrites, PendingLabels},
 };
 use relic_core::{GuestAddress, GuestMemory, GuestRange, QueueId, SubmissionId};
 use relic_schedules::{
@@ -138,7 +138,7 @@ fn a_plug_ins_packet_between_two_draws_commits_between_them() {
             &mut Dispatches::default(),
             &mut Snapshots::default(),
         ),
-        &mut PendingLabels::default(),
+        (&mut PendingLabels::default(), &InFlightWrites::default()),
     );
     assert_eq!(columns.column::<CopyMark>().len(), 2);
     let mut log = Log::default();

@@ -7,24 +7,26 @@ pub(crate) mod snapshot;
 mod walk;
 
 pub use walk::Stop;
-pub(crate) use walk::memory_satisfies;
+pub(crate) use walk::{holds, memory_satisfies};
 
 use bevy_ecs::prelude::*;
 use relic_components::{
     Accesses, Commands, Counters, Dispatches, Draws, PacketRows, Queue, QueueStatus, RegisterBanks,
     batch::Snapshots,
-    queue::{CommandCursor, PacketState, PendingSubmissions},
-    work::PendingLabels,
+    queue::{CommandCursor, DecodeWait, PacketState, PendingSubmissions},
+    work::{InFlightWrites, PendingLabels},
 };
 use relic_core::{MemoryReader, QueueId};
 use relic_schedules::PacketTable;
 
 use crate::resources::Memory;
 
-/// Decodes what every ready queue has, up to a wait that is not satisfied.
+/// Decodes what every ready queue has, up to a wait that is not satisfied, or a packet whose decoding reads what is
+/// still being written.
 pub fn decode_packets(
     memory: Res<Memory>,
     table: Res<PacketTable>,
+    in_flight: Res<InFlightWrites>,
     mut counters: ResMut<Counters>,
     mut queues: Query<(
         &Queue,
@@ -53,14 +55,16 @@ pub fn decode_packets(
             (&mut banks, &mut packet_state),
             (&mut commands, &mut accesses, &mut columns),
             (&mut draws, &mut dispatches, &mut snapshots),
-            &mut labels,
+            (&mut labels, &in_flight),
         );
         counters.packets += packets;
         match stop {
             Stop::Drained => *status = QueueStatus::Idle,
             Stop::BatchFull => {}
             Stop::Wait(wait) => {
-                counters.waits += 1;
+                counters.waits += u64::from(matches!(wait, DecodeWait::Memory(_)));
+                // With rows in front, the batch only ends here: what they write is known once they are committed.
+                counters.cuts += u64::from(wait == DecodeWait::Gpu && commands.rows.is_empty());
                 commands.wait = Some(wait);
             }
             Stop::Fault(fault) => {
@@ -81,7 +85,7 @@ pub fn walk_queue(
     (banks, state): (&mut RegisterBanks, &mut PacketState),
     (commands, accesses, columns): (&mut Commands, &mut Accesses, &mut PacketRows),
     (draws, dispatches, snapshots): (&mut Draws, &mut Dispatches, &mut Snapshots),
-    labels: &mut PendingLabels,
+    (labels, in_flight): (&mut PendingLabels, &InFlightWrites),
 ) -> (Stop, u64) {
     let mut walker = walk::Walker {
         queue,
@@ -98,6 +102,7 @@ pub fn walk_queue(
         dispatches,
         snapshots,
         labels,
+        in_flight,
         packets: 0,
     };
     let stop = walker.run();

@@ -7,6 +7,7 @@ use relic_components::{
     RegisterBanks,
     registers::{CONTEXT_REGISTERS, SHADER_REGISTERS},
 };
+use relic_core::GuestAddress;
 use relic_schedules::{DecodeContext, PacketRefusal};
 
 use crate::registers::{context, shader, user_config};
@@ -16,6 +17,12 @@ pub(crate) const PRIMGEN_ENABLE: u32 = 1 << 13;
 
 /// Adds a draw with the current state. Returns its index.
 pub(crate) fn push_draw(decode: &mut DecodeContext<'_>, source: DrawSource) -> u32 {
+    let instances = decode.state.instances;
+    push_instances(decode, source, instances)
+}
+
+/// Adds a draw of so many instances. Returns its index.
+pub(crate) fn push_instances(decode: &mut DecodeContext<'_>, source: DrawSource, instances: u32) -> u32 {
     let state = snapshot(decode.snapshots, decode.banks);
     let banks = &*decode.banks;
     let merged = banks.context[context::VGT_SHADER_STAGES_EN] & PRIMGEN_ENABLE != 0;
@@ -36,7 +43,7 @@ pub(crate) fn push_draw(decode: &mut DecodeContext<'_>, source: DrawSource) -> u
         vertex_user_data,
         pixel_user_data,
         source,
-        instances: decode.state.instances,
+        instances,
     });
     decode.draws.rows.len() as u32 - 1
 }
@@ -46,10 +53,18 @@ const COMPUTE_ENABLE: u32 = 1;
 const FORCE_START_AT_000: u32 = 1 << 2;
 const USE_THREAD_DIMENSIONS: u32 = 1 << 5;
 
+/// Where a dispatch has its size from.
+pub(crate) enum Groups {
+    /// The packet: groups, or threads where the initiator says so.
+    Counts([u32; 3]),
+    /// Three words that the GPU reads.
+    InMemory(GuestAddress),
+}
+
 /// Adds a dispatch with the current state. Returns its index.
 pub(crate) fn push_dispatch(
     decode: &mut DecodeContext<'_>,
-    counts: [u32; 3],
+    groups: Groups,
     initiator: u32,
 ) -> Result<u32, PacketRefusal> {
     if initiator & COMPUTE_ENABLE == 0 {
@@ -64,8 +79,16 @@ pub(crate) fn push_dispatch(
             "a grid that starts at {start:?} is not executed"
         )));
     }
-    let mut groups = counts;
+    let (mut groups, arguments) = match groups {
+        Groups::Counts(counts) => (counts, None),
+        Groups::InMemory(address) => ([1; 3], Some(address)),
+    };
     if initiator & USE_THREAD_DIMENSIONS != 0 {
+        if arguments.is_some() {
+            return Err(PacketRefusal(format!(
+                "initiator {initiator:#x} counts threads, and the counts are read by the GPU"
+            )));
+        }
         for (axis, count) in groups.iter_mut().enumerate() {
             let threads = banks.shader[shader::COMPUTE_NUM_THREAD_X + axis] & 0xFFFF;
             if !count.is_multiple_of(threads.max(1)) {
@@ -86,6 +109,7 @@ pub(crate) fn push_dispatch(
         state,
         user_data,
         groups,
+        arguments,
         initiator,
     });
     Ok(decode.dispatches.rows.len() as u32 - 1)

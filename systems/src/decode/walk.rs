@@ -4,16 +4,19 @@ use relic_components::{
     Accesses, CommandRow, Commands, Dispatches, Draws, PacketRows, PacketTypeId, RegisterBanks,
     batch::Snapshots,
     queue::{
-        BufferFrame, CommandCursor, Compare, Fault, MAX_BUFFER_DEPTH, MemoryWait, PacketPosition,
+        BufferFrame, CommandCursor, Compare, DecodeWait, Fault, MAX_BUFFER_DEPTH, MemoryWait, PacketPosition,
         PacketState, PendingSubmissions,
     },
-    work::{PendingLabel, PendingLabels},
+    work::{InFlightWrites, PendingLabel, PendingLabels},
 };
-use relic_core::{GuestAddress, MemoryReader, QueueId, SubmissionId};
+use relic_core::{GuestAddress, GuestRange, MemoryReader, QueueId, SubmissionId};
 use relic_schedules::{
-    DecodeContext, Effect, PacketTable,
-    packet::{NOP, Step},
+    DecodeContext, Effect, PacketTable, Retry,
+    packet::{NOP, Step, is_settled},
 };
+
+/// Header bit: the packet runs only where the last SET_PREDICATION came out so.
+const PREDICATE: u32 = 1;
 
 /// Rows after which a batch is handed on, so that work starts and vectors stay bounded.
 const BATCH_ROWS: usize = 1 << 14;
@@ -24,8 +27,8 @@ pub enum Stop {
     Drained,
     /// The batch has enough rows; there is more.
     BatchFull,
-    /// A wait that nothing of this queue satisfies.
-    Wait(MemoryWait),
+    /// A wait that nothing in front of it in this queue satisfies.
+    Wait(DecodeWait),
     /// A packet that can't be executed.
     Fault(Box<Fault>),
 }
@@ -46,6 +49,7 @@ pub(super) struct Walker<'a> {
     pub dispatches: &'a mut Dispatches,
     pub snapshots: &'a mut Snapshots,
     pub labels: &'a mut PendingLabels,
+    pub in_flight: &'a InFlightWrites,
     pub packets: u64,
 }
 
@@ -57,8 +61,9 @@ impl Walker<'_> {
             }
             let Some(mut frame) = self.cursor.stack.pop() else {
                 match self.next_buffer() {
-                    Ok(true) => continue,
-                    Ok(false) => return Stop::Drained,
+                    Ok(NextBuffer::Entered) => continue,
+                    Ok(NextBuffer::None) => return Stop::Drained,
+                    Ok(NextBuffer::Written) => return Stop::Wait(DecodeWait::Gpu),
                     Err(fault) => return Stop::Fault(fault),
                 }
             };
@@ -85,23 +90,29 @@ impl Walker<'_> {
         }
     }
 
-    /// Enters the next buffer of the submission, or the next submission's first. `false` when there is none.
-    fn next_buffer(&mut self) -> Result<bool, Box<Fault>> {
+    /// Enters the next buffer of the submission, or the next submission's first.
+    fn next_buffer(&mut self) -> Result<NextBuffer, Box<Fault>> {
         loop {
             if let Some(submission) = &self.cursor.submission {
                 if let Some(buffer) = submission.buffers.get(self.cursor.next_buffer).copied() {
+                    let range = GuestRange::new(buffer.address, 4 * u64::from(buffer.words));
+                    let next = self.commands.rows.len() as u32;
+                    let rows = (&*self.draws, &*self.dispatches, next);
+                    if !is_settled(range, rows, self.accesses, self.in_flight) {
+                        return Ok(NextBuffer::Written);
+                    }
                     self.cursor.next_buffer += 1;
                     let frame = self
                         .enter(buffer.address, buffer.words)
                         .map_err(|reason| self.fault_at(buffer.address, 0, "command buffer", reason))?;
                     // The stack is empty here.
                     let _ = self.cursor.stack.try_push(frame);
-                    return Ok(true);
+                    return Ok(NextBuffer::Entered);
                 }
                 self.cursor.submission = None;
             }
             let Some(submission) = self.pending.0.pop_front() else {
-                return Ok(false);
+                return Ok(NextBuffer::None);
             };
             self.cursor.submission = Some(submission);
             self.cursor.next_buffer = 0;
@@ -183,11 +194,16 @@ impl Walker<'_> {
                     .to_owned(),
             ));
         };
+        if header & PREDICATE != 0 && self.state.skip_predicated {
+            frame.next = at + 1 + count;
+            return Ok(Next::Go);
+        }
         let entry = *self.table.entry(packet);
         let command = self.commands.rows.len() as u32;
         let mut context = DecodeContext {
             header,
             position,
+            remaining: (frame.words.len() - at - 1 - count) as u32,
             command,
             banks: self.banks,
             state: self.state,
@@ -195,14 +211,31 @@ impl Walker<'_> {
             dispatches: self.dispatches,
             snapshots: self.snapshots,
             memory: self.memory,
+            accesses: self.accesses,
+            in_flight: self.in_flight,
         };
         let column = &mut self.columns.columns[usize::from(packet.0)];
         let refused =
             |reason: String| fault(position, format!("{} (opcode {opcode:#04x})", entry.name), reason);
         let step = (entry.decode)(payload, &mut context, &mut **column).map_err(|error| refused(error.0))?;
+        match step {
+            Step::Again(Retry::Settled) => return Ok(Next::Wait(DecodeWait::Gpu)),
+            Step::Again(Retry::Memory(wait)) => return Ok(Next::Wait(DecodeWait::Memory(wait))),
+            Step::Call { address, words, .. }
+                if !context.settled(GuestRange::new(address, 4 * u64::from(words))) =>
+            {
+                return Ok(Next::Wait(DecodeWait::Gpu));
+            }
+            _ => {}
+        }
         frame.next = at + 1 + count;
         match step {
-            Step::State => Ok(Next::Go),
+            Step::State | Step::Again(_) => Ok(Next::Go),
+            Step::WaitFlip(buffer) => Ok(Next::Wait(DecodeWait::Flip(buffer))),
+            Step::Skip(words) => {
+                frame.next = skip(&frame.words, frame.next, words as usize).map_err(refused)?;
+                Ok(Next::Go)
+            }
             Step::Row(row) => {
                 self.push_row(packet, row, position, entry.effects);
                 Ok(Next::Go)
@@ -233,7 +266,7 @@ impl Walker<'_> {
                         self.commands.rows.push(row);
                         self.commands.positions.push(position);
                     }
-                    Satisfied::NotYet => return Ok(Next::Wait(wait)),
+                    Satisfied::NotYet => return Ok(Next::Wait(DecodeWait::Memory(wait))),
                 }
                 Ok(Next::Go)
             }
@@ -335,13 +368,54 @@ impl Walker<'_> {
 enum Next {
     Go,
     Enter(BufferFrame),
-    Wait(MemoryWait),
+    Wait(DecodeWait),
+}
+
+enum NextBuffer {
+    Entered,
+    None,
+    /// It is still being written.
+    Written,
 }
 
 enum Satisfied {
     Now,
     ByEarlierWrite,
     NotYet,
+}
+
+/// Words of the packet that a header begins. Headers that begin none count as one word: the walker refuses them if
+/// it gets there.
+const fn packet_words(header: u32) -> usize {
+    let count = header >> 16 & 0x3FFF;
+    match header >> 30 {
+        3 if header >> 8 & 0xFF == NOP as u32 && count == 0x3FFF => 1,
+        3 => count as usize + 2,
+        _ => 1,
+    }
+}
+
+/// Leaves out whole packets. Returns where the next one begins.
+fn skip(buffer: &[u32], first: usize, words: usize) -> Result<usize, String> {
+    let end = first + words;
+    if end > buffer.len() {
+        return Err(format!(
+            "it skips {words} words and the buffer ends after {}",
+            buffer.len() - first
+        ));
+    }
+    let mut at = first;
+    while at < end {
+        at += packet_words(buffer[at]);
+    }
+    if at == end {
+        Ok(end)
+    } else {
+        Err(format!(
+            "the {words} words that it skips end inside of a packet, {} words before its end",
+            at - end
+        ))
+    }
 }
 
 fn fault(position: PacketPosition, packet: String, reason: String) -> Box<Fault> {
@@ -373,7 +447,12 @@ fn compare(wait: &MemoryWait, value: u64) -> bool {
     let keep = if wait.wide { u64::MAX } else { u64::from(u32::MAX) };
     let value = value & wait.mask & keep;
     let reference = wait.reference & keep;
-    match wait.compare {
+    holds(wait.compare, value, reference)
+}
+
+/// Whether a masked value compares so with the reference.
+pub(crate) const fn holds(compare: Compare, value: u64, reference: u64) -> bool {
+    match compare {
         Compare::Always => true,
         Compare::Less => value < reference,
         Compare::LessEqual => value <= reference,
@@ -388,35 +467,24 @@ fn compare(wait: &MemoryWait, value: u64) -> bool {
 fn known_name(opcode: u8) -> Option<&'static str> {
     const NAMES: &[(u8, &str)] = &[
         (0x10, "NOP"),
-        (0x11, "SET_BASE"),
-        (0x16, "DISPATCH_INDIRECT"),
         (0x1D, "ATOMIC_GDS"),
         (0x1E, "ATOMIC_MEM"),
         (0x1F, "OCCLUSION_QUERY"),
-        (0x20, "SET_PREDICATION"),
-        (0x22, "COND_EXEC"),
-        (0x24, "DRAW_INDIRECT"),
-        (0x25, "DRAW_INDEX_INDIRECT"),
-        (0x2C, "DRAW_INDIRECT_MULTI"),
         (0x34, "STRMOUT_BUFFER_UPDATE"),
-        (0x38, "DRAW_INDEX_INDIRECT_MULTI"),
         (0x39, "MEM_SEMAPHORE"),
         (0x3A, "DISPATCH_DRAW"),
-        (0x40, "COPY_DATA"),
         (0x45, "COND_WRITE"),
         (0x47, "EVENT_WRITE_EOP"),
         (0x48, "EVENT_WRITE_EOS"),
-        (0x59, "REWIND"),
         (0x68, "SET_CONFIG_REG"),
         (0x78, "SET_QUEUE_REG"),
-        (0x81, "WRITE_CONST_RAM"),
-        (0x83, "DUMP_CONST_RAM"),
         (0x84, "INCREMENT_CE_COUNTER"),
         (0x85, "INCREMENT_DE_COUNTER"),
         (0x86, "WAIT_ON_CE_COUNTER"),
         (0x88, "WAIT_ON_DE_COUNTER_DIFF"),
         (0x8C, "DISPATCH_DRAW_PREAMBLE"),
         (0x8E, "GET_LOD_STATS"),
+        (0x91, "SET_INDEX_INDIRECT_ARGS"),
     ];
     NAMES
         .iter()

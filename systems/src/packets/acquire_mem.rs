@@ -9,7 +9,7 @@ pub(super) struct AcquireMem;
 
 impl Packet for AcquireMem {
     const NAME: &'static str = "ACQUIRE_MEM";
-    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x58)];
+    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x58), HeaderMatch::NopOperation(0x14)];
 
     fn decode(payload: &[u32], _context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
         let (_range, _gcr) = at_least::<6>(payload)?;

@@ -3,7 +3,7 @@
 use relic_schedules::{DecodeContext, Decoded, HeaderMatch, Packet, PacketRefusal, Recorder};
 
 use super::words::exactly;
-use crate::decode::snapshot::push_dispatch;
+use crate::decode::snapshot::{Groups, push_dispatch};
 
 /// A dispatch: its index in the batch.
 pub(super) struct DispatchDirect(u32);
@@ -14,7 +14,11 @@ impl Packet for DispatchDirect {
 
     fn decode(payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
         let [x, y, z, initiator] = exactly(payload)?;
-        Ok(Decoded::Row(Self(push_dispatch(context, [x, y, z], initiator)?)))
+        Ok(Decoded::Row(Self(push_dispatch(
+            context,
+            Groups::Counts([x, y, z]),
+            initiator,
+        )?)))
     }
 
     fn commit(&self, recorder: &mut dyn Recorder) -> Result<(), PacketRefusal> {

@@ -37,7 +37,7 @@ const DESTINATION_L2: u32 = 3;
 
 impl Packet for DmaData {
     const NAME: &'static str = "DMA_DATA";
-    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x50)];
+    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x50), HeaderMatch::NopOperation(0x19)];
 
     fn decode(payload: &[u32], _context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
         let [control, source_low, source_high, low, high, command] = exactly(payload)?;

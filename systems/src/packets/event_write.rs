@@ -19,6 +19,9 @@ const BOOKKEEPING: &[u32] = &[
     0x12, 0x13, 0x17, 0x18, 0x19, 0x1A, 0x32, 0x33, 0x34, 0x35, 0x36, 0x38, 0x3A,
 ];
 
+/// Events that write how many samples have passed.
+const OCCLUSION: &[(u32, &str)] = &[(0x15, "ZPASS_DONE"), (0x39, "PIXEL_PIPE_STAT_DUMP")];
+
 impl Packet for EventWrite {
     const NAME: &'static str = "EVENT_WRITE";
     const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x46)];
@@ -30,6 +33,10 @@ impl Packet for EventWrite {
             Ok(Decoded::Row(Self))
         } else if BOOKKEEPING.contains(&event) {
             Ok(Decoded::State)
+        } else if let Some((_, name)) = OCCLUSION.iter().find(|(own, _)| *own == event) {
+            Err(PacketRefusal(format!(
+                "event {name} ({event:#04x}) writes occlusion results, which Relic does not count yet"
+            )))
         } else {
             Err(PacketRefusal(format!(
                 "event {event:#04x} (index {}) is not executed",

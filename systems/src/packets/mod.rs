@@ -5,22 +5,36 @@
 
 mod acquire_mem;
 mod clear_state;
+mod cond_exec;
+mod constant_ram;
 mod context_control;
+mod context_state;
+mod copy_data;
 mod dispatch_direct;
+mod dispatch_indirect;
 mod dma_data;
 mod draw_index_2;
 mod draw_index_auto;
 mod draw_index_offset_2;
+mod draw_indirect;
+mod draw_indirect_multi;
 mod event_write;
 mod flip;
 mod index_state;
+mod indirect_arguments;
 mod indirect_buffer;
+mod marker;
 mod nop;
 mod num_instances;
+mod old_draw;
 mod pfp_sync_me;
 mod registers_indirect;
 mod release_mem;
+mod rewind;
+mod set_base;
+mod set_predication;
 mod set_registers;
+mod wait_flip;
 mod wait_reg_mem;
 mod words;
 mod write_data;
@@ -63,6 +77,24 @@ impl Plugin for PacketsPlugin {
             .add_packet::<acquire_mem::AcquireMem>()
             .add_packet::<wait_reg_mem::WaitRegMem>()
             .add_packet::<pfp_sync_me::PfpSyncMe>()
+            .add_packet::<set_base::SetBase>()
+            .add_packet::<dispatch_indirect::DispatchIndirect>()
+            .add_packet::<draw_indirect::DrawIndirect>()
+            .add_packet::<draw_indirect_multi::DrawIndirectMulti>()
+            .add_packet::<old_draw::OldDraw>()
+            .add_packet::<copy_data::CopyData>()
+            .add_packet::<cond_exec::CondExec>()
+            .add_packet::<set_predication::SetPredication>()
+            .add_packet::<rewind::Rewind>()
+            .add_packet::<constant_ram::WriteConstantRam>()
+            .add_packet::<constant_ram::DumpConstantRam>()
+            .add_packet::<context_state::ContextState>()
+            .add_packet::<context_state::DrawReset>()
+            .add_packet::<context_state::QueueReset>()
+            .add_packet::<marker::PushMarker>()
+            .add_packet::<marker::PopMarker>()
+            .add_packet::<wait_reg_mem::ConsoleWait>()
+            .add_packet::<wait_flip::WaitFlip>()
             .add_packet::<Flip>();
     }
 }

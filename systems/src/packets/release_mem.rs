@@ -24,7 +24,7 @@ enum Data {
 
 impl Packet for ReleaseMem {
     const NAME: &'static str = "RELEASE_MEM";
-    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x49)];
+    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x49), HeaderMatch::NopOperation(0x18)];
 
     fn decode(payload: &[u32], _context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
         // Without its data words a label must not be touched: a short packet is refused, not completed with 0.

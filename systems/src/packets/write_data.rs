@@ -17,15 +17,10 @@ const ONE_ADDRESS: u32 = 1 << 16;
 
 impl Packet for WriteData {
     const NAME: &'static str = "WRITE_DATA";
-    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x37)];
+    const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::Opcode(0x37), HeaderMatch::NopOperation(0x15)];
 
     fn decode(payload: &[u32], _context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
         let ([control, low, high], words) = at_least(payload)?;
-        if control & ONE_ADDRESS != 0 {
-            return Err(PacketRefusal(
-                "writing every word to one address is not executed".to_owned(),
-            ));
-        }
         match control >> 8 & 15 {
             // Memory through one path or another.
             1 | 2 | 5 => {}
@@ -35,6 +30,11 @@ impl Packet for WriteData {
                 )));
             }
         }
+        // Written to one address, only the last word remains.
+        let words = match words {
+            [.., last] if control & ONE_ADDRESS != 0 => std::slice::from_ref(last),
+            _ => words,
+        };
         if words.is_empty() {
             return Ok(Decoded::State);
         }

@@ -6,9 +6,9 @@ use ash::vk;
 use bevy_ecs::prelude::*;
 use hashbrown::HashMap;
 use relic_components::{pipeline::PipelineId, shader::ProgramId};
-use relic_recompiler::{Artifact, BindingKind, Specialization};
+use relic_recompiler::{Artifact, BindingKind, Specialization, rect_list_geometry};
 use relic_vulkan::{
-    Binding, ComputePipeline, ComputePipelineDescription, DepthClip, DescriptorKind, Device,
+    Binding, ComputePipeline, ComputePipelineDescription, DepthClip, DescriptorKind, Device, Feature,
     GraphicsPipeline, GraphicsPipelineDescription, GraphicsStages, PipelineLayout, PipelineLayoutDescription,
     PushConstantRange, Rasteriser, ShaderStage,
 };
@@ -163,8 +163,18 @@ fn make(
             }
             let layout_object = layout.make(device)?;
             let name = format!("draw with vertex program at {}", program.address);
+            let rectangles = if fixed.rect_list {
+                if !device.has(Feature::GeometryShader) {
+                    return Err("rectangle lists need geometry shaders, which the GPU lacks".to_owned());
+                }
+                let locations = vertex_artifact.interface.locations;
+                Some(rect_list_geometry(locations).map_err(|reason| reason.to_string())?)
+            } else {
+                None
+            };
             let stages = GraphicsStages {
                 vertex: Some(ShaderStage::new(&vertex_artifact.spirv)),
+                geometry: rectangles.as_deref().map(ShaderStage::new),
                 fragment: pixel_artifact
                     .as_ref()
                     .map(|artifact| ShaderStage::new(&artifact.spirv)),

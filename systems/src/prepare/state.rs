@@ -33,6 +33,8 @@ pub struct DrawState {
 pub struct FixedState {
     /// Topologies the pipeline can be drawn with.
     pub topology: TopologyClass,
+    /// Three vertices are three corners of a rectangle, and a geometry shader adds the fourth.
+    pub rect_list: bool,
     /// Formats by slot, up to the last one in use.
     pub formats: Vec<vk::Format>,
     /// Blending by slot.
@@ -204,6 +206,7 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
     Ok(DrawState {
         fixed: FixedState {
             topology: class,
+            rect_list: state.primitive_type == RECT_LIST,
             depth_format: depth.map_or(vk::Format::UNDEFINED, |surface| surface.format),
             formats,
             blend,
@@ -256,18 +259,21 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
     })
 }
 
+/// VGT_PRIMITIVE_TYPE of rectangle lists.
+const RECT_LIST: u32 = 17;
+
 fn topology(number: u32) -> Result<(vk::PrimitiveTopology, TopologyClass), String> {
     use TopologyClass::{Line, Point, Triangle};
     Ok(match number {
         1 => (vk::PrimitiveTopology::POINT_LIST, Point),
         2 => (vk::PrimitiveTopology::LINE_LIST, Line),
         3 => (vk::PrimitiveTopology::LINE_STRIP, Line),
-        4 => (vk::PrimitiveTopology::TRIANGLE_LIST, Triangle),
+        4 | RECT_LIST => (vk::PrimitiveTopology::TRIANGLE_LIST, Triangle),
         5 => (vk::PrimitiveTopology::TRIANGLE_FAN, Triangle),
         6 => (vk::PrimitiveTopology::TRIANGLE_STRIP, Triangle),
         other => {
             return Err(format!(
-                "VGT_PRIMITIVE_TYPE {other} is not drawn yet (points, lines, triangles, strips and fans are)"
+                "VGT_PRIMITIVE_TYPE {other} is not drawn yet (points, lines, triangles, strips, fans and rectangles are)"
             ));
         }
     })

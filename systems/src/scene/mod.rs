@@ -9,5 +9,5 @@ pub mod player;
 pub mod pm4cap;
 
 pub use builder::{COMMANDS, DATA, SceneBuilder, packet, split};
-pub use player::{Outcome, PlayError, PlayOptions, PlayReport, play};
+pub use player::{Ending, Outcome, PlayError, PlayOptions, PlayReport, play};
 pub use pm4cap::{Scene, SceneError};

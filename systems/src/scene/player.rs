@@ -108,9 +108,63 @@ impl Outcome {
     }
 }
 
+/// How a scene says that it ends: META key `expect`, and `packet` for what a refusal must name. Expected buffers and
+/// images hold in any case.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub enum Ending {
+    /// Every submission finishes.
+    #[default]
+    Run,
+    /// A queue refuses something, and names this.
+    Refuse(String),
+    /// The graphics queue, and only it, still waits.
+    Pending,
+    /// As `Run` or as `Refuse`.
+    Either(String),
+}
+
+impl Ending {
+    /// # Errors
+    /// When the scene names an ending that does not exist.
+    fn of(scene: &Scene) -> Result<Self, String> {
+        let packet = scene.meta("packet").unwrap_or_default().to_owned();
+        match scene.meta("expect") {
+            None | Some("run") => Ok(Self::Run),
+            Some("refuse") => Ok(Self::Refuse(packet)),
+            Some("pending") => Ok(Self::Pending),
+            Some("either") => Ok(Self::Either(packet)),
+            Some(other) => Err(format!(
+                "META expect={other} does not exist (run, refuse, pending and either do)"
+            )),
+        }
+    }
+
+    /// Whether queues ended so: what they refused, and what they still wait for.
+    #[must_use]
+    pub fn holds(&self, faults: &[String], waiting: &[String]) -> bool {
+        let finished = faults.is_empty() && waiting.is_empty();
+        let refused = |packet: &String| {
+            waiting.is_empty() && faults.iter().any(|fault| fault.contains(packet.as_str()))
+        };
+        match self {
+            Self::Run => finished,
+            Self::Refuse(packet) => refused(packet),
+            Self::Pending => {
+                let graphics = QueueId::GRAPHICS.to_string();
+                faults.is_empty()
+                    && !waiting.is_empty()
+                    && waiting.iter().all(|line| line.starts_with(&graphics))
+            }
+            Self::Either(packet) => finished || refused(packet),
+        }
+    }
+}
+
 /// What playing a scene came to.
 #[derive(Debug, Default)]
 pub struct PlayReport {
+    /// How the scene was to end.
+    pub ending: Ending,
     /// Expectations in order.
     pub outcomes: Vec<Outcome>,
     /// What queues refused.
@@ -126,11 +180,10 @@ pub struct PlayReport {
 }
 
 impl PlayReport {
-    /// Whether every expectation holds and nothing was refused, left waiting or complained about.
+    /// Whether every expectation holds, queues ended as the scene says, and nothing was complained about.
     #[must_use]
     pub fn passes(&self) -> bool {
-        self.faults.is_empty()
-            && self.waiting.is_empty()
+        self.ending.holds(&self.faults, &self.waiting)
             && self.validation.is_empty()
             && self.outcomes.iter().all(Outcome::passes)
     }
@@ -141,6 +194,7 @@ impl PlayReport {
 /// # Errors
 /// When it can't be played to its end. Refused packets and failed expectations are in the report.
 pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, PlayError> {
+    let ending = Ending::of(scene).map_err(|reason| PlayError::Script { event: 0, reason })?;
     init_task_pool(options.config.pool_threads);
     let memory = Arc::new(GuestMemory::new());
     let inbox = Inbox::new(1024);
@@ -163,7 +217,10 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         submissions: 0,
         frame: 0,
         event: 0,
-        report: PlayReport::default(),
+        report: PlayReport {
+            ending,
+            ..PlayReport::default()
+        },
     };
     let overlap = scene.meta("order") == Some("overlap");
     player.run(Label::Startup)?;
@@ -473,5 +530,41 @@ impl<'a> Player<'a> {
         report.times = self.runtime.times(Label::Submit);
         report.validation = self.device.validation_messages();
         Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ending;
+
+    #[test]
+    fn endings_hold_for_what_they_name_only() {
+        let none: &[String] = &[];
+        let refused = &["WRITE_DATA (opcode 0x37) refused at graphics queue".to_owned()];
+        let graphics = &["graphics queue waits at 0x10".to_owned()];
+        let compute = &["compute 0.0 queue waits at 0x10".to_owned()];
+        let named = |packet: &str| packet.to_owned();
+        for (ending, faults, waiting, holds) in [
+            (Ending::Run, none, none, true),
+            (Ending::Run, refused, none, false),
+            (Ending::Run, none, graphics, false),
+            (Ending::Refuse(named("WRITE_DATA")), refused, none, true),
+            (Ending::Refuse(named("COPY_DATA")), refused, none, false),
+            (Ending::Refuse(named("WRITE_DATA")), none, none, false),
+            (Ending::Refuse(named("WRITE_DATA")), refused, compute, false),
+            (Ending::Pending, none, graphics, true),
+            (Ending::Pending, none, none, false),
+            (Ending::Pending, none, compute, false),
+            (Ending::Pending, refused, graphics, false),
+            (Ending::Either(named("WRITE_DATA")), none, none, true),
+            (Ending::Either(named("WRITE_DATA")), refused, none, true),
+            (Ending::Either(named("COPY_DATA")), refused, none, false),
+        ] {
+            assert_eq!(
+                ending.holds(faults, waiting),
+                holds,
+                "{ending:?} {faults:?} {waiting:?}"
+            );
+        }
     }
 }
