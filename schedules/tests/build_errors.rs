@@ -1,5 +1,7 @@
 //! Each way to build a runtime wrong is a start-up error that names both sides.
 
+#![expect(clippy::panic, reason = "a test's helpers may fail like the test itself")]
+
 use bevy_ecs::prelude::*;
 use relic_schedules::{
     DecodeContext, Decoded, HeaderMatch, Label, Packet, PacketRefusal, Plugin, RuntimeBuilder, Stage,

@@ -1,6 +1,7 @@
 //! The image store: what is found again, what is dropped.
 
-mod common;
+#[path = "common/device.rs"]
+mod device;
 
 use relic_core::gpu::ImageDescriptor;
 use relic_systems::prepare::images::ImageStore;
@@ -8,7 +9,7 @@ use relic_systems::prepare::images::ImageStore;
 /// A linear 64x64 RGBA8 texture of 16 KiB at page `index`.
 fn texture(index: u32) -> ImageDescriptor {
     let mut words = [0; 8];
-    words[0] = (0x1000 + 0x40 * index) & 0xFFFF_FFFF;
+    words[0] = 0x1000 + 0x40 * index;
     words[1] = 56 << 20 | 3 << 30;
     words[2] = 15 | 63 << 14;
     words[3] = 0xFAC | 9 << 28;
@@ -17,7 +18,7 @@ fn texture(index: u32) -> ImageDescriptor {
 
 #[test]
 fn the_images_used_longest_ago_are_dropped_and_come_back() {
-    let device = common::device();
+    let device = device::device();
     let mut store = ImageStore::default();
     for i in 0..8 {
         store
@@ -43,7 +44,7 @@ fn the_images_used_longest_ago_are_dropped_and_come_back() {
 
 #[test]
 fn images_that_the_gpu_has_written_stay() {
-    let device = common::device();
+    let device = device::device();
     let mut store = ImageStore::default();
     let (id, _) = store
         .texture(&device, &texture(0), false, false, 1)
@@ -60,7 +61,7 @@ fn images_that_the_gpu_has_written_stay() {
 
 #[test]
 fn null_descriptors_bind_nothing_and_unknown_fields_are_refused() {
-    let device = common::device();
+    let device = device::device();
     let mut store = ImageStore::default();
     assert!(
         store

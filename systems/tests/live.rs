@@ -2,7 +2,11 @@
 //!
 //! The task pool is made once a process and holds one thread here: a system that waited for another would hang.
 
-mod common;
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test's helpers may fail like the test itself"
+)]
 
 use std::{
     sync::{

@@ -1,7 +1,5 @@
 //! The console's own packets inside NOP: waits for flips, markers, waits on memory, context operations.
 
-#![expect(clippy::panic, reason = "a test stops at what it did not expect")]
-
 mod common;
 mod packet_words;
 

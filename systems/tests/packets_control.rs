@@ -1,7 +1,5 @@
 //! Packets that steer the parser: conditions, predication, rewinding, and reads that wait for pending writes.
 
-#![expect(clippy::panic, reason = "a test stops at what it did not expect")]
-
 mod common;
 mod packet_words;
 

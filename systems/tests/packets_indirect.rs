@@ -1,11 +1,9 @@
 //! Draws and dispatches whose arguments lie in memory.
 
-#![expect(clippy::panic, reason = "a test stops at what it did not expect")]
-
 mod common;
 mod packet_words;
 
-use common::{assert_passes, device, play_scene};
+use common::{assert_passes, device::device, play_scene};
 use packet_words::{STORE, decode, set_base, store, store_state, write_data};
 use relic_components::{Draws, batch::DrawSource};
 use relic_core::GuestAddress;

@@ -1,7 +1,5 @@
 //! Packets that move words between memory, the packet, the clock and the constant RAM.
 
-#![expect(clippy::panic, reason = "a test stops at what it did not expect")]
-
 mod common;
 mod packet_words;
 

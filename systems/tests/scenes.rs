@@ -1,9 +1,16 @@
 //! The three small scenes, recorded from a real driver, come out right to the byte; and so they do with systems
 //! shuffled and with task pools of several sizes (one a process: see the environment variable below).
 
-mod common;
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test's helpers may fail like the test itself"
+)]
 
-use common::device;
+#[path = "common/device.rs"]
+mod device;
+
+use device::device;
 use relic_systems::{
     config::Config,
     scene::{

@@ -1,5 +1,10 @@
 //! The command line end to end: exit codes, output, and real programs relinked and run.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test's helpers may fail like the test itself"
+)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

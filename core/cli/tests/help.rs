@@ -1,5 +1,10 @@
 //! The command line as its users see it: `--help` of every subcommand is kept as a snapshot.
 
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test's helpers may fail like the test itself"
+)]
+
 use std::process::Command;
 
 const COMMANDS: [&str; 8] = [
