@@ -11,6 +11,7 @@ pub mod inbox;
 pub mod memory;
 pub mod nid;
 pub mod program;
+pub mod range_set;
 pub mod trace;
 
 pub use address::{GuestAddress, GuestRange};
@@ -18,3 +19,4 @@ pub use ids::{QueueId, SubmissionId};
 pub use inbox::Inbox;
 pub use memory::{GuestMemory, MemoryReader, Unmapped, WriteError};
 pub use nid::Nid;
+pub use range_set::RangeSet;

@@ -10,7 +10,7 @@ use relic_components::{
     Accesses, Commands, Counters, Dispatches, Draws, Fault, QueueStatus,
     work::{Captures, Evaluations, InFlightWrites, Prepared},
 };
-use relic_core::GuestRange;
+use relic_core::{GuestRange, RangeSet};
 
 /// Why a batch is cut, for the status that its queue takes after Commit.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,6 +37,7 @@ pub(crate) fn cut_batches(
         &mut CutReason,
     )>,
 ) {
+    let under_way: RangeSet = in_flight.0.iter().map(|(_, range)| *range).collect();
     for (status, mut commands, accesses, _, work, mut reason) in &mut queues {
         *reason = CutReason::None;
         if !crate::has_work(status, &commands) {
@@ -69,16 +70,16 @@ pub(crate) fn cut_batches(
             continue;
         }
         let writes = row_writes(&commands, accesses, prepared);
-        let blocked = reads.iter().find_map(|&(command, read)| {
-            let behind = in_flight.0.iter().any(|(_, write)| write.overlaps(read));
-            let earlier = || {
-                writes
-                    .iter()
-                    .take_while(|(row, _)| *row < command)
-                    .any(|(_, write)| write.overlaps(read))
-            };
-            (behind || earlier()).then_some(command as usize)
+        // Reads and writes both come in the order of the stream: one pass, with the writes so far as a set.
+        let mut earlier = RangeSet::new();
+        let mut rest = writes.iter().peekable();
+        let blocked = reads.iter().find(|(command, read)| {
+            while let Some((_, write)) = rest.next_if(|(row, _)| row < command) {
+                earlier.insert(*write);
+            }
+            under_way.overlaps(*read) || earlier.overlaps(*read)
         });
+        let blocked = blocked.map(|(command, _)| *command as usize);
         if let Some(row) = blocked.filter(|row| *row < commands.cut) {
             commands.cut = row;
             *reason = CutReason::PendingWrite;

@@ -22,8 +22,8 @@ use crate::{
 
 /// Replay recorded scenes and compare the results with what they expect
 ///
-/// Every file is played, also behind one that fails. Ends with 2 when an expectation does not hold, a packet is
-/// refused, a queue still waits at the end, or the validation layer complains.
+/// Every file is played, also behind one that fails. Ends with 2 when an expectation does not hold, the validation
+/// layer complains, or a packet is refused or a queue still waits at the end of a scene that does not ask for it.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Scenes (.pm4cap)
