@@ -38,6 +38,8 @@ pub struct CommandCursor {
     pub submission: Option<Submission>,
     /// Index of the next of its buffers.
     pub next_buffer: usize,
+    /// Words of all buffers that the submission has entered so far.
+    pub entered: u64,
     /// The buffers entered.
     pub stack: ArrayVec<BufferFrame, MAX_BUFFER_DEPTH>,
     /// Word vectors to use again.

@@ -7,6 +7,24 @@ use crate::address::{FileOffset, ImageAddress, ImageRange};
 /// Why a relink was refused. Each message says what was found, where, and where it helps, what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum RelinkError {
+    /// The output is there and is no ordinary file.
+    #[error("{} is there and is no ordinary file (a folder or a device): choose another output", path.display())]
+    OutputNotAFile {
+        /// The output.
+        path: PathBuf,
+    },
+    /// The input is no ordinary file.
+    #[error("{} is no ordinary file: name the executable itself (eboot.bin)", path.display())]
+    InputNotAFile {
+        /// The input.
+        path: PathBuf,
+    },
+    /// The runtime library is none.
+    #[error("{} is no runtime library of Relic's: it does not export relic_start", path.display())]
+    NoRuntimeLibrary {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file operation failed.
     #[error("{doing} {}: {source}", path.display())]
     Io {

@@ -57,6 +57,13 @@ pub struct RelinkOptions {
 /// there before.
 pub fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkError> {
     let start = Instant::now();
+    // Before it is opened: opening a named pipe would wait for a writer.
+    let metadata = fs::metadata(&options.input).map_err(io_error("opening the input", &options.input))?;
+    if !metadata.is_file() {
+        return Err(RelinkError::InputNotAFile {
+            path: options.input.clone(),
+        });
+    }
     let file = fs::File::open(&options.input).map_err(io_error("opening the input", &options.input))?;
     refuse_same_file(options, &file)?;
     let size = file

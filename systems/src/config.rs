@@ -79,7 +79,18 @@ impl Config {
         Ok(Self {
             gpu: get("RELIC_GPU").filter(|value| !value.is_empty()),
             validation: switch("RELIC_VALIDATION")?,
-            pool_threads: number("RELIC_POOL_THREADS")?.map(|threads| threads as usize),
+            pool_threads: match number("RELIC_POOL_THREADS")? {
+                None => None,
+                Some(threads @ 1..=256) => Some(threads as usize),
+                Some(threads) => {
+                    let value = threads.to_string();
+                    return Err(BadVariable {
+                        name: "RELIC_POOL_THREADS",
+                        value,
+                        wanted: "from 1 to 256",
+                    });
+                }
+            },
             shuffle: number("RELIC_SHUFFLE")?,
             times: switch("RELIC_TIMES")?,
             pictures: PictureRequest {
@@ -104,6 +115,14 @@ mod tests {
             assert!(!read("RELIC_VALIDATION", off).unwrap().validation, "{off:?}");
         }
         assert!(read("RELIC_VALIDATION", "On").unwrap().validation);
+        for threads in ["0", "257", "100000"] {
+            let error = read("RELIC_POOL_THREADS", threads).unwrap_err().to_string();
+            assert!(
+                error.contains("RELIC_POOL_THREADS") && error.contains(threads),
+                "{error}"
+            );
+        }
+        assert_eq!(read("RELIC_POOL_THREADS", "1").unwrap().pool_threads, Some(1));
         let error = read("RELIC_FRAMES", "many").unwrap_err().to_string();
         assert!(
             error.contains("RELIC_FRAMES") && error.contains("many"),

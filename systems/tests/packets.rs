@@ -281,6 +281,22 @@ fn refusals_say_what_and_where_and_what_came_before_happens() {
     }
 }
 
+/// A buffer that chains to itself for ever, and one longer than the memory it lies in, are faults: neither a hang nor
+/// memory set aside for what is not there.
+#[test]
+fn endless_command_buffers_are_faults() {
+    let [low, high] = split(COMMANDS);
+    let chain = packet(0x3F, &[low, high, 4 | 1 << 20]);
+    let long = packet(0x3F, &[low, high, 0xF_FFFF]);
+    for (words, part) in [(chain, "chains to itself"), (long, "not mapped")] {
+        let report = play_scene(SceneBuilder::new().submit(0, &[words]));
+        assert_eq!(report.faults.len(), 1, "{part}");
+        for part in [part, "INDIRECT_BUFFER"] {
+            assert!(report.faults[0].contains(part), "{}", report.faults[0]);
+        }
+    }
+}
+
 /// What is refused when it is recorded stops the queue also where the decoder has stopped at a wait behind it.
 #[test]
 fn a_fault_in_front_of_a_wait_stays() {

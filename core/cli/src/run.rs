@@ -7,6 +7,8 @@ use std::{
     process::{Command, ExitCode},
 };
 
+use relic_systems::config::Config;
+
 use crate::{cache, failure::Failure, runtime_library};
 
 /// Run an executable: relink it into the cache if need be, and start it
@@ -48,6 +50,8 @@ pub struct Arguments {
 /// When the program can't be relinked or started.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let eboot = executable(&arguments.eboot)?;
+    // The program reads these too, but only once it needs the GPU.
+    Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
     let runtime = runtime_library::find(None)?;
     let program = cache::relinked(&eboot, &runtime)?;
     if !arguments.headless {

@@ -302,6 +302,52 @@ fn a_refused_input_leaves_nothing_behind() {
     assert_eq!(run(guest.relic().arg("run").arg(guest.eboot())).0, Some(2));
 }
 
+/// An output that is no file is not replaced, and what is no runtime library is not put beside the program.
+#[test]
+fn what_is_no_file_or_no_runtime_library_is_refused() {
+    let Some(guest) = Guest::build("hello", None) else {
+        return;
+    };
+    let pipe = guest.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let relink = |input: &Path, output: &Path, runtime: &Path| {
+        run(guest
+            .relic()
+            .arg("relink")
+            .arg(input)
+            .arg("-o")
+            .arg(output)
+            .arg("--runtime")
+            .arg(runtime))
+    };
+    let (eboot, out) = (guest.eboot(), guest.path("out/app"));
+    for (input, output, runtime, part) in [
+        (&eboot, &pipe, &guest.runtime, "choose another output"),
+        (&pipe, &out, &guest.runtime, "no ordinary file"),
+        (&eboot, &out, &eboot, "relic_start"),
+    ] {
+        let (code, _, stderr) = relink(input, output, runtime);
+        assert_eq!(code, Some(2), "{stderr}");
+        assert!(stderr.contains(part), "{stderr}");
+        assert!(!guest.path("out").exists());
+    }
+    assert!(!fs::metadata(&pipe).unwrap().is_file());
+}
+
+#[test]
+fn run_refuses_variables_that_say_nothing() {
+    let Some(guest) = Guest::build("hello", None) else {
+        return;
+    };
+    let (code, _, stderr) = run(guest
+        .relic()
+        .args(["run", "--headless"])
+        .arg(guest.eboot())
+        .env("RELIC_POOL_THREADS", "100000"));
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("RELIC_POOL_THREADS"), "{stderr}");
+}
+
 #[test]
 fn run_passes_arguments_and_the_exit_code_and_relinks_once() {
     let Some(guest) = Guest::build("hello", None) else {

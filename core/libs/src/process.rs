@@ -40,11 +40,13 @@ pub(crate) fn started() -> Instant {
     *STARTED
 }
 
-/// Ends the process in order: guest exit handlers have run by now; buffered output is written, the runtime finishes
-/// what was submitted, then the host's own exit handlers run.
+/// Ends the process in order: guest exit handlers have run by now; buffered output is written, and the runtime finishes
+/// what was submitted.
 pub(crate) fn end(code: i32) -> ! {
     crate::libc::stdio::flush_all();
     let code = crate::report::exit_code(code, crate::runtime::finish());
-    // SAFETY: ends the process; host exit handlers may run on any thread.
-    unsafe { libc::exit(code) }
+    // Threads of the runtime and of the driver may still run: host exit handlers would take their libraries apart
+    // under them.
+    // SAFETY: ends the process.
+    unsafe { libc::_exit(code) }
 }

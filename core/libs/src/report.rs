@@ -433,7 +433,8 @@ extern "C" fn on_abort(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     if begin() {
         write_report(format_args!("SIGABRT inside the runtime"), None, None, None);
         put_line(format_args!(
-            "  this is Relic's fault, not the program's: report it to Relic's issue tracker with the lines above"
+            "  if a line above speaks of free(), malloc or a corrupted heap, the program has misused its memory; if not, this \
+             is Relic's fault: report it to Relic's issue tracker with the lines above"
         ));
     }
     leave(128 + libc::SIGABRT);

@@ -2,6 +2,7 @@
 //! never waits for Vulkan.
 
 use std::{
+    fmt::Write as _,
     sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
     time::Duration,
 };
@@ -16,7 +17,9 @@ use relic_systems::{
 use crate::{libSceAgcDriver, libSceVideoOut, log, process, report};
 
 /// How long an orderly end waits for the runtime.
-const FINISH_LIMIT: Duration = Duration::from_secs(10);
+const FINISH_LIMIT: Duration = Duration::from_secs(3);
+/// How long a runtime that was told to stop may take.
+const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 struct Runtime {
     inbox: Arc<Inbox<Message>>,
@@ -24,39 +27,45 @@ struct Runtime {
     handle: Mutex<Option<RuntimeHandle>>,
 }
 
-/// `None` inside where it can't start.
-static RUNTIME: OnceLock<Option<Runtime>> = OnceLock::new();
+static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 
-/// Sends a message to the pump, starting the runtime first where need be. False when there is no runtime (any
-/// more): the reason has been logged.
+/// The exit code of a program whose GPU runtime can't start.
+const NO_RUNTIME: i32 = 2;
+
+/// Sends a message to the pump, starting the runtime first where need be. False when the runtime has shut down.
 pub(crate) fn send(message: Message) -> bool {
-    RUNTIME
-        .get_or_init(start)
-        .as_ref()
-        .is_some_and(|runtime| runtime.inbox.send(message).is_ok())
+    RUNTIME.get_or_init(start).inbox.send(message).is_ok()
 }
 
 /// Sends a message only if the runtime runs.
 pub(crate) fn send_if_running(message: Message) {
-    if let Some(Some(runtime)) = RUNTIME.get() {
+    if let Some(runtime) = RUNTIME.get() {
         // A runtime that has shut down needs no news.
         let _ = runtime.inbox.send(message);
     }
 }
 
-fn start() -> Option<Runtime> {
+/// Starts the runtime, or ends the program: what it would draw, and every label it would wait for, would be missing.
+fn start() -> Runtime {
     let options = LiveOptions {
         memory: Arc::clone(process::memory()),
         sink: Arc::new(GuestSide),
     };
     match live::start(options) {
-        Ok(handle) => Some(Runtime {
+        Ok(handle) => Runtime {
             inbox: Arc::clone(&handle.inbox),
             handle: Mutex::new(Some(handle)),
-        }),
+        },
         Err(error) => {
-            log::warn(format_args!("the GPU runtime can't start: {error}"));
-            None
+            let mut what = log::Line::<1024>::new();
+            // A line holds what fits.
+            let _ = write!(what, "the GPU runtime can't start: {error}");
+            report::end_with(
+                NO_RUNTIME,
+                &what,
+                None,
+                "`relic gpu` shows the GPUs there are; the variables that RELIC_ begins are in docs/environment.md",
+            )
         }
     }
 }
@@ -64,7 +73,7 @@ fn start() -> Option<Runtime> {
 /// Lets the runtime finish what was submitted, waits for it, and says what went wrong. Returns whether nothing did;
 /// also where it never started or was finished already.
 pub(crate) fn finish() -> bool {
-    let Some(Some(runtime)) = RUNTIME.get() else {
+    let Some(runtime) = RUNTIME.get() else {
         return true;
     };
     let handle = runtime
@@ -84,16 +93,22 @@ pub(crate) fn finish() -> bool {
         log::warn(format_args!("no thread to wait for the GPU runtime: {error}"));
         return false;
     }
-    match receiver.recv_timeout(FINISH_LIMIT) {
+    let report = receiver.recv_timeout(FINISH_LIMIT).or_else(|_| {
+        log::warn(format_args!(
+            "the GPU runtime did not finish within {} s: it is stopped",
+            FINISH_LIMIT.as_secs()
+        ));
+        // The report then says what each queue waits for.
+        let _ = runtime.inbox.send(Message::Stop);
+        receiver.recv_timeout(STOP_LIMIT)
+    });
+    match report {
         Ok(report) => {
             tell(&report);
-            report.is_clean()
+            report.is_clean() && report.waiting.is_empty()
         }
         Err(_) => {
-            log::warn(format_args!(
-                "the GPU runtime did not finish within {} s; ending without it",
-                FINISH_LIMIT.as_secs()
-            ));
+            log::warn(format_args!("the GPU runtime does not answer; ending without it"));
             false
         }
     }

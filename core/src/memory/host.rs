@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn taken_addresses_are_translated() {
-        let guest = GuestRange::new(GuestAddress(0x50_0000_0000), 0x4000);
+        let guest = GuestRange::new(GuestAddress(0x5000_0000), 0x4000);
         let first = HostMapping::new(guest).unwrap();
         let second = HostMapping::new(guest).unwrap();
         assert!(!first.is_translated());

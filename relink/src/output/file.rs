@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use relic_core::program::RUNTIME_LIBRARY;
+use relic_core::program::{RUNTIME_LIBRARY, START_SYMBOL};
 
 use crate::error::{RelinkError, io_error};
 
@@ -23,6 +23,14 @@ pub(crate) fn write(image: &Image<'_>, output: &Path, runtime: Option<&Path>) ->
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
+    if let Ok(there) = fs::metadata(output)
+        && !there.is_file()
+    {
+        return Err(RelinkError::OutputNotAFile {
+            path: output.to_owned(),
+        });
+    }
+    let library = runtime.map(read_runtime).transpose()?;
     let mut made = MadeFolders::default();
     made.create(folder)?;
     let program = temporary(folder)?;
@@ -36,11 +44,10 @@ pub(crate) fn write(image: &Image<'_>, output: &Path, runtime: Option<&Path>) ->
     };
     fill().map_err(io_error("writing the program to", program.path()))?;
 
-    if let Some(runtime) = runtime {
+    if let Some(bytes) = library {
         let libraries = folder.join("libs");
         made.create(&libraries)?;
         let mut copy = temporary(&libraries)?;
-        let bytes = fs::read(runtime).map_err(io_error("reading the runtime library", runtime))?;
         copy.write_all(&bytes)
             .and_then(|()| make_executable(copy.as_file()))
             .map_err(io_error("copying the runtime library to", copy.path()))?;
@@ -49,6 +56,22 @@ pub(crate) fn write(image: &Image<'_>, output: &Path, runtime: Option<&Path>) ->
     persist(program, output)?;
     made.keep();
     Ok(())
+}
+
+/// Reads the runtime library, and refuses a file that is none.
+fn read_runtime(path: &Path) -> Result<Vec<u8>, RelinkError> {
+    let bytes = fs::read(path).map_err(io_error("reading the runtime library", path))?;
+    let exports_start = goblin::elf::Elf::parse(&bytes).is_ok_and(|elf| {
+        let mut names = elf.dynsyms.iter().filter(|symbol| !symbol.is_import());
+        names.any(|symbol| elf.dynstrtab.get_at(symbol.st_name) == Some(START_SYMBOL))
+    });
+    if exports_start {
+        Ok(bytes)
+    } else {
+        Err(RelinkError::NoRuntimeLibrary {
+            path: path.to_owned(),
+        })
+    }
 }
 
 /// Folders that this run made, innermost last: removed when dropped, as far as they are empty.

@@ -21,6 +21,10 @@ const PREDICATE: u32 = 1;
 /// Rows after which a batch is handed on, so that work starts and vectors stay bounded.
 const BATCH_ROWS: usize = 1 << 14;
 
+/// Command words that one submission may enter, called buffers included: 64 MiB. A stream that goes round in circles
+/// ends here instead of never.
+const MOST_WORDS: u64 = 1 << 24;
+
 /// Why the walker stopped.
 pub enum Stop {
     /// Everything submitted is decoded.
@@ -116,11 +120,25 @@ impl Walker<'_> {
             };
             self.cursor.submission = Some(submission);
             self.cursor.next_buffer = 0;
+            self.cursor.entered = 0;
         }
     }
 
     /// Copies a command buffer's words out.
     fn enter(&mut self, address: GuestAddress, count: u32) -> Result<BufferFrame, String> {
+        // Nothing is set aside for words that are not there.
+        let range = GuestRange::new(address, 4 * u64::from(count));
+        if !self.memory.is_mapped(range) {
+            return Err(format!(
+                "its command words can't be read: guest memory {range} is not mapped"
+            ));
+        }
+        self.cursor.entered += u64::from(count);
+        if self.cursor.entered > MOST_WORDS {
+            return Err(format!(
+                "its submission has entered more than {MOST_WORDS:#x} command words, as a buffer that calls or chains to itself does"
+            ));
+        }
         let mut words = self.cursor.spare.pop().unwrap_or_default();
         words.clear();
         words.resize(count as usize, 0);

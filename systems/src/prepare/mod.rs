@@ -10,6 +10,7 @@ pub mod state;
 
 use std::sync::Arc;
 
+use ash::vk;
 use bevy_ecs::prelude::*;
 use relic_components::{
     Commands, Dispatches, Draws, QueueStatus,
@@ -415,6 +416,9 @@ impl Preparer<'_> {
                         None if storage => BoundResource::NullStorage,
                         None => BoundResource::NullSampled,
                         Some((id, view)) => {
+                            if source.access.contains(AccessFlags::COMPARE) {
+                                self.check_compares(id).map_err(|reason| refused(i, reason))?;
+                            }
                             self.upload_if_due(id)?;
                             if source.access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) {
                                 self.write_image(id);
@@ -445,6 +449,18 @@ impl Preparer<'_> {
                 .push((binding, BoundResource::Flat { walk }));
         }
         Ok(specialization)
+    }
+
+    /// Refuses a surface that the device can't sample with a depth comparison.
+    fn check_compares(&self, id: ImageId) -> Result<(), String> {
+        let format = self.images.image(id).image.description().format;
+        let features = self.gpu.device.format_features(format);
+        if features.contains(vk::FormatFeatureFlags2::SAMPLED_IMAGE_DEPTH_COMPARISON) {
+            return Ok(());
+        }
+        Err(format!(
+            "a depth comparison samples {format:?}, which this GPU compares with nothing (depth targets are compared)"
+        ))
     }
 
     /// The guest range behind a V#: from its aligned base to its end. What lies beyond mapped memory is cut off,

@@ -180,6 +180,16 @@ fn make(
                     .map(|artifact| ShaderStage::new(&artifact.spirv)),
                 ..GraphicsStages::default()
             };
+            // What the pixel stage does not export stays as it is.
+            let outputs = pixel_artifact
+                .as_ref()
+                .map_or(0, |artifact| artifact.interface.colour_outputs);
+            let mut blend = fixed.blend.clone();
+            for (slot, target) in blend.iter_mut().enumerate() {
+                if outputs >> slot & 1 == 0 {
+                    target.write_mask = vk::ColorComponentFlags::empty();
+                }
+            }
             let description = GraphicsPipelineDescription {
                 topology: fixed.topology,
                 rasteriser: Rasteriser {
@@ -192,7 +202,7 @@ fn make(
                     ..Rasteriser::default()
                 },
                 colour_formats: &fixed.formats,
-                blend: &fixed.blend,
+                blend: &blend,
                 depth_format: fixed.depth_format,
                 ..GraphicsPipelineDescription::new(&name, &layout_object, stages)
             };

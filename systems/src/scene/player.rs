@@ -3,6 +3,7 @@
 //! The calling thread is the pump. Pages are mapped at the scene's own addresses where those are free.
 
 use std::{
+    mem::ManuallyDrop,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -205,7 +206,7 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         plugins: options.plugins,
     };
     let runtime = build(&runtime_options, options.device.clone(), Arc::clone(&inbox))?;
-    let mut player = Player {
+    let player = Player {
         scene,
         runtime,
         inbox,
@@ -217,17 +218,21 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         submissions: 0,
         frame: 0,
         event: 0,
+        stalled: false,
         report: PlayReport {
             ending,
             ..PlayReport::default()
         },
     };
-    let overlap = scene.meta("order") == Some("overlap");
-    player.run(Label::Startup)?;
-    for (i, event) in scene.events.iter().enumerate() {
-        player.event = i;
-        player.play(event, overlap)?;
+    let mut player = ManuallyDrop::new(player);
+    let played = player.play_all();
+    if player.stalled {
+        // The GPU, or a driver in a thread of the pool, hangs: dropping what it works on would hang too. It is left to
+        // the end of the process.
+        return played.and(Err(PlayError::System("the runtime hangs".to_owned())));
     }
+    let player = ManuallyDrop::into_inner(player);
+    played?;
     player.finish()
 }
 
@@ -243,6 +248,8 @@ struct Player<'a> {
     submissions: u64,
     frame: u32,
     event: usize,
+    /// The GPU or a thread of the shader pool hangs.
+    stalled: bool,
     report: PlayReport,
 }
 
@@ -265,6 +272,16 @@ impl Drop for Player<'_> {
 }
 
 impl<'a> Player<'a> {
+    fn play_all(&mut self) -> Result<(), PlayError> {
+        let overlap = self.scene.meta("order") == Some("overlap");
+        self.run(Label::Startup)?;
+        for (i, event) in self.scene.events.iter().enumerate() {
+            self.event = i;
+            self.play(event, overlap)?;
+        }
+        Ok(())
+    }
+
     fn run(&mut self, label: Label) -> Result<(), PlayError> {
         self.runtime
             .run(label)
@@ -409,10 +426,18 @@ impl<'a> Player<'a> {
                 last = Some(now);
                 moved = Instant::now();
             } else if moved.elapsed() > self.timeout {
+                let mut state = self.statuses(true);
+                if timeline.completed < timeline.submitted {
+                    state.push(format!(
+                        "the GPU has finished batch {} of {} (a driver may be compiling a shader)",
+                        timeline.completed, timeline.submitted
+                    ));
+                }
+                self.stalled = true;
                 return Err(PlayError::Stalled {
                     event: self.event,
                     seconds: self.timeout.as_secs(),
-                    state: self.statuses(true).join("; "),
+                    state: state.join("; "),
                 });
             }
             self.inbox.park(Duration::from_millis(5));
