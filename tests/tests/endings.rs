@@ -122,9 +122,11 @@ fn an_abort() {
 #[test]
 fn a_termination_from_outside() {
     let source = "int main(void) { puts(\"running\"); for (;;) sceKernelUsleep(10000); }";
-    let outcome = end(source, "", Some("TERM"));
-    assert_report(&outcome, 128 + 15, &["SIGTERM"]);
-    assert_eq!(outcome.stdout, "running\n");
+    for (signal, number, name) in [("TERM", 15, "SIGTERM"), ("INT", 2, "SIGINT")] {
+        let outcome = end(source, "", Some(signal));
+        assert_report(&outcome, 128 + number, &[name]);
+        assert_eq!(outcome.stdout, "running\n");
+    }
 }
 
 #[test]

@@ -78,6 +78,14 @@ struct SceneInfo {
 /// # Errors
 /// When it can't be read, or says it is a program or scene and is a broken one.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    // Reading a named pipe would wait for a writer.
+    let metadata = fs::metadata(&arguments.file).map_err(Failure::io("reading", &arguments.file))?;
+    if !metadata.is_file() {
+        return Err(Failure::refused(
+            format!("{} is no ordinary file", arguments.file.display()),
+            "name an executable, a library, a scene or a capture",
+        ));
+    }
     let bytes = fs::read(&arguments.file).map_err(Failure::io("reading", &arguments.file))?;
     let kind = FileKind::of(&bytes);
     let mut info = Info {

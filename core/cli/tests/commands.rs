@@ -200,6 +200,11 @@ fn files_that_are_no_programs_are_told_apart() {
     }
     fs::write(&file, b"PM4CAP01 and then nothing").unwrap();
     assert_eq!(run(relic().arg("info").arg(&file)).0, Some(2));
+    let pipe = folder.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (code, _, stderr) = run(relic().arg("info").arg(&pipe));
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("no ordinary file"), "{stderr}");
 }
 
 #[test]

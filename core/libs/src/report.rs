@@ -79,6 +79,8 @@ pub(crate) enum EndRequest {
     FrameLimit = 2,
     /// A GPU queue met something that it can't execute.
     QueueFaulted = 3,
+    /// SIGINT.
+    Interrupt = 4,
 }
 
 /// Installs the handlers, on the main thread, before the guest runs.
@@ -92,6 +94,7 @@ pub(crate) fn install(program: &str) {
     }
     handle(libc::SIGABRT, on_abort);
     handle(libc::SIGTERM, on_terminate);
+    handle(libc::SIGINT, on_interrupt);
 }
 
 fn handle(signal: c_int, handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)) {
@@ -444,6 +447,10 @@ extern "C" fn on_terminate(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     request_end(EndRequest::Terminate);
 }
 
+extern "C" fn on_interrupt(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    request_end(EndRequest::Interrupt);
+}
+
 /// Asks the signal thread to end the program in order. Async-signal-safe; returns at once.
 pub(crate) fn request_end(request: EndRequest) {
     let byte = request as u8;
@@ -495,14 +502,19 @@ fn serve_requests(pipe: c_int) {
         }
         leave(EXIT_GPU);
     }
+    let (signal, name) = if byte == EndRequest::Interrupt as u8 {
+        (libc::SIGINT, "SIGINT")
+    } else {
+        (libc::SIGTERM, "SIGTERM")
+    };
     if begin() {
-        write_report(format_args!("SIGTERM: it was asked to end"), None, None, None);
+        write_report(format_args!("{name}: it was asked to end"), None, None, None);
         put_line(format_args!(
             "  somebody ended it from outside: a person, a time limit, or the end of the session"
         ));
         crate::runtime::finish();
     }
-    leave(128 + libc::SIGTERM);
+    leave(128 + signal);
 }
 
 /// Runs a test of this crate again in a process of its own, for what ends a process.
