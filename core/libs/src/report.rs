@@ -14,6 +14,7 @@ use std::{
         OnceLock,
         atomic::{AtomicBool, AtomicI32, Ordering},
     },
+    time::Duration,
 };
 
 use crate::{
@@ -82,6 +83,9 @@ pub(crate) enum EndRequest {
     /// SIGINT.
     Interrupt = 4,
 }
+
+/// Whether [`request_end`] was called. The program ends soon then, and nothing takes it back.
+static END_REQUESTED: AtomicBool = AtomicBool::new(false);
 
 /// Installs the handlers, on the main thread, before the guest runs.
 pub(crate) fn install(program: &str) {
@@ -453,9 +457,22 @@ extern "C" fn on_interrupt(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
 
 /// Asks the signal thread to end the program in order. Async-signal-safe; returns at once.
 pub(crate) fn request_end(request: EndRequest) {
+    END_REQUESTED.store(true, Ordering::Release);
     let byte = request as u8;
     // SAFETY: one byte of ours, to a pipe that stays open.
-    unsafe { libc::write(REQUESTS.load(Ordering::Acquire), (&raw const byte).cast(), 1) };
+    let written = unsafe { libc::write(REQUESTS.load(Ordering::Acquire), (&raw const byte).cast(), 1) };
+    if written != 1 {
+        // Nobody serves requests: the program goes on.
+        END_REQUESTED.store(false, Ordering::Release);
+    }
+}
+
+/// Keeps the calling thread where it is while the program is being ended from outside: what it asks of the runtime in its
+/// last moments is neither done nor refused. Returns at once otherwise.
+pub(crate) fn stay_if_ending() {
+    while END_REQUESTED.load(Ordering::Acquire) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 fn start_signal_thread() {

@@ -32,9 +32,17 @@ static RUNTIME: OnceLock<Runtime> = OnceLock::new();
 /// The exit code of a program whose GPU runtime can't start.
 const NO_RUNTIME: i32 = 2;
 
-/// Sends a message to the pump, starting the runtime first where need be. False when the runtime has shut down.
+/// Sends a message to the pump, starting the runtime first where need be. False when the runtime has shut down by
+/// itself. Does not return once the program is being ended: nothing new begins then.
 pub(crate) fn send(message: Message) -> bool {
-    RUNTIME.get_or_init(start).inbox.send(message).is_ok()
+    let runtime = RUNTIME.get_or_init(start);
+    report::stay_if_ending();
+    let sent = runtime.inbox.send(message).is_ok();
+    if !sent {
+        // The end may have begun in between.
+        report::stay_if_ending();
+    }
+    sent
 }
 
 /// Sends a message only if the runtime runs.
