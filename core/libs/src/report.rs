@@ -593,7 +593,7 @@ mod tests {
             "term" => {
                 // SAFETY: a signal to ourselves.
                 unsafe { libc::raise(libc::SIGTERM) };
-                std::thread::sleep(std::time::Duration::from_secs(20));
+                std::thread::sleep(Duration::from_secs(20));
             }
             _ => {}
         }
