@@ -121,6 +121,56 @@ fn programs_that_cannot_be_recompiled_are_refused_by_name() {
     }
 }
 
+/// The small triangle with one context register set to another value, and its expected texels changed.
+fn changed_triangle(register: u32, value: u32, change: impl Fn(&mut [u8; 4])) -> PlayReport {
+    let mut scene = pm4cap::parse(SCENES[1].1).unwrap();
+    let mut found = 0;
+    for event in &mut scene.events {
+        match event {
+            Event::Write { bytes, .. } => {
+                let words: Vec<u32> = bytes
+                    .as_chunks()
+                    .0
+                    .iter()
+                    .map(|word| u32::from_le_bytes(*word))
+                    .collect();
+                for (at, pair) in words.windows(2).enumerate() {
+                    let [header, first] = [pair[0], pair[1]];
+                    let count = header >> 16 & 0x3FFF;
+                    if header == 3 << 30 | count << 16 | 0x69 << 8
+                        && (first..first + count).contains(&register)
+                    {
+                        let byte = 4 * (at + 2 + (register - first) as usize);
+                        bytes[byte..byte + 4].copy_from_slice(&value.to_le_bytes());
+                        found += 1;
+                    }
+                }
+            }
+            Event::ExpectImage(image) => {
+                assert_eq!((image.texel, image.format), (4, 37), "R8G8B8A8_UNORM");
+                image.bytes.as_chunks_mut().0.iter_mut().for_each(&change);
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(found, 1, "register {register:#x}");
+    play(&scene, &PlayOptions::new(Config::default(), device())).unwrap()
+}
+
+/// CB_SHADER_MASK keeps components as CB_TARGET_MASK does: with the first alone the others stay as memory has them, 0.
+#[test]
+fn components_outside_the_shader_mask_stay() {
+    let report = changed_triangle(0x8F, 1, |texel| *texel = [texel[0], 0, 0, 0]);
+    assert!(report.passes(), "{report:#?}");
+}
+
+/// SPI_SHADER_COL_FORMAT without a format: the program exports nothing, and the target stays as it is.
+#[test]
+fn targets_without_an_export_stay() {
+    let report = changed_triangle(0x1C5, 0, |texel| *texel = [0; 4]);
+    assert!(report.passes(), "{report:#?}");
+}
+
 #[test]
 fn small_scenes_match_whatever_order_the_declaration_leaves_open() {
     for seed in 1..6 {

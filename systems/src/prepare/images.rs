@@ -129,7 +129,7 @@ impl ImageStore {
             format: surface.format,
             ..ViewDescription::target(&image.image, 0, 0)
         };
-        Ok((id, self.view_id(device, id, description)?))
+        Ok((id, self.view_id(id, description)?))
     }
 
     /// Notes that the GPU writes an image: its memory is not read any more.
@@ -152,16 +152,15 @@ impl ImageStore {
         let Some(kind) = descriptor.image_type() else {
             return Ok(None);
         };
-        let layers = match kind {
-            ImageType::D2 => 1,
-            ImageType::D2Array if descriptor.base_array() == 0 && descriptor.depth_field() == 0 => 1,
+        match kind {
+            ImageType::D2 => {}
+            ImageType::D2Array if descriptor.base_array() == 0 && descriptor.depth_field() == 0 => {}
             other => {
                 return Err(format!(
                     "T# type {other:?} is not bound yet (two-dimensional images are)"
                 ));
             }
-        };
-        let _ = layers;
+        }
         if descriptor.last_level() > 0 || descriptor.base_level() > 0 || descriptor.max_mip() > 0 {
             return Err(format!(
                 "T# with mip levels {} to {} of {} is not bound yet (single levels are)",
@@ -232,7 +231,7 @@ impl ImageStore {
             },
             ..ViewDescription::whole(image)
         };
-        let view = self.view_id(device, id, description)?;
+        let view = self.view_id(id, description)?;
         Ok(Some((id, view)))
     }
 
@@ -419,13 +418,7 @@ impl ImageStore {
         Ok(id)
     }
 
-    fn view_id(
-        &mut self,
-        device: &Device,
-        image: ImageId,
-        description: ViewDescription,
-    ) -> Result<ViewId, String> {
-        let _ = device;
+    fn view_id(&mut self, image: ImageId, description: ViewDescription) -> Result<ViewId, String> {
         if let Some(&id) = self.view_ids.get(&(image, description)) {
             return Ok(id);
         }

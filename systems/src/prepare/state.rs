@@ -130,7 +130,8 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
                 ));
             }
             for slot in 0..8 {
-                let mask = state.context[r::CB_TARGET_MASK] >> (4 * slot) & 15;
+                let masks = state.context[r::CB_TARGET_MASK] & state.context[r::CB_SHADER_MASK];
+                let mask = masks >> (4 * slot) & 15;
                 let Some((surface, class)) = colour_target(state, slot)?.filter(|_| mask != 0) else {
                     continue;
                 };
@@ -382,8 +383,7 @@ fn depth_target(state: &StateSnapshot) -> Result<Option<TargetSurface>, String> 
             "DB_Z_INFO {info:#x}: hierarchical depth (HTILE) is not executed yet"
         ));
     }
-    let render = known(state, r::DB_RENDER_CONTROL, 3 << 5 | 1 << 4)?;
-    let _ = render;
+    known(state, r::DB_RENDER_CONTROL, 3 << 5 | 1 << 4)?;
     let mode =
         SwizzleMode::from_number(info >> 4 & 31).map_err(|error| format!("DB_Z_INFO {info:#x}: {error}"))?;
     let base = u64::from(state.context[r::DB_Z_WRITE_BASE])
