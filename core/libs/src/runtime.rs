@@ -60,10 +60,16 @@ fn start() -> Runtime {
         sink: Arc::new(GuestSide),
     };
     match live::start(options) {
-        Ok(handle) => Runtime {
-            inbox: Arc::clone(&handle.inbox),
-            handle: Mutex::new(Some(handle)),
-        },
+        Ok(handle) => {
+            // SAFETY: the handler lives as long as the process. The driver registered its own before, so they run
+            // after it, when nobody uses the driver any more. Where there is no room for it, ends by `exit` alone are
+            // less orderly.
+            unsafe { libc::atexit(finish_at_exit) };
+            Runtime {
+                inbox: Arc::clone(&handle.inbox),
+                handle: Mutex::new(Some(handle)),
+            }
+        }
         Err(error) => {
             let mut what = log::Line::<1024>::new();
             // A line holds what fits.
@@ -120,6 +126,11 @@ pub(crate) fn finish() -> bool {
             false
         }
     }
+}
+
+/// For ends that go through the host's `exit` instead of Relic's own way out, as a host library's may.
+extern "C" fn finish_at_exit() {
+    finish();
 }
 
 fn tell(report: &RunReport) {

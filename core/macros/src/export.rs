@@ -48,10 +48,15 @@ pub(crate) fn function(arguments: &Arguments, item: &ItemFn) -> syn::Result<Toke
         .collect::<syn::Result<_>>()?;
     let function = &signature.ident;
     let records = records(arguments, &names, &rust_name);
-    let nid = &names[0].nid;
     if is_naked(item) {
-        check_naked(item, &names)?;
+        let labels = names.iter().map(|name| label(&name.nid, function));
+        return Ok(quote! {
+            #item
+            #(#labels)*
+            #records
+        });
     }
+    let nid = &names[0].nid;
     // A symbol has one name: every further one is a function that passes its arguments on.
     let parameters = parameters(item)?;
     let (inputs, output) = (&signature.inputs, &signature.output);
@@ -111,24 +116,20 @@ fn is_naked(item: &ItemFn) -> bool {
     })
 }
 
-/// The compiler spells a naked function's symbol in assembly without quotes.
-fn check_naked(item: &ItemFn, names: &[Name]) -> syn::Result<()> {
-    let [only] = names else {
-        return Err(Error::new(
-            item.sig.ident.span(),
-            "a naked function has one name: another one would need a frame to pass the arguments on",
-        ));
-    };
-    if only.nid.starts_with(|first: char| first.is_ascii_digit()) || only.nid.contains(['+', '-']) {
-        return Err(Error::new(
-            item.sig.ident.span(),
-            format!(
-                "the NID {} is not a symbol that unquoted assembly can spell: write this function without `naked`",
-                only.nid
-            ),
-        ));
-    }
-    Ok(())
+/// A global label that jumps to a naked function. The compiler spells the symbol of such a function in assembly without
+/// quotes, and most NIDs need them; it also keeps symbols that it did not make from being exported, so the label is
+/// listed in `core/libs/naked.map`.
+fn label(nid: &str, function: &syn::Ident) -> TokenStream {
+    let lines = [
+        format!(".pushsection \".text.{nid}\",\"ax\",@progbits"),
+        format!(".globl \"{nid}\""),
+        format!(".type \"{nid}\",@function"),
+        format!("\"{nid}\":"),
+        "jmp {function}".to_owned(),
+        format!(".size \"{nid}\", . - \"{nid}\""),
+        ".popsection".to_owned(),
+    ];
+    quote!(::core::arch::global_asm!(#(#lines),*, function = sym #function);)
 }
 
 /// A guest datum: the static under its NID, and the record.

@@ -1,7 +1,5 @@
-//! Variadic arguments. Stable Rust can't define a C-variadic function, and a naked one can't be exported under every
-//! NID (the compiler spells its symbol without quotes). So a variadic function is declared with everything that the
-//! System V convention can pass: six integer registers, eight vector registers, and the stack arguments as one large
-//! struct by value, which the convention puts exactly there. From these it builds the `va_list`.
+//! Variadic arguments. Stable Rust can't define a C-variadic function, so one is a naked prologue that lays out the
+//! register save area and the `va_list` of the System V convention, then calls a body of plain Rust.
 
 use crate::pointer::host;
 
@@ -19,7 +17,7 @@ pub(crate) struct VaList {
 }
 
 /// End of the general registers in the save area.
-const GENERAL_END: u32 = 48;
+pub(crate) const GENERAL_END: u32 = 48;
 /// End of the vector registers in the save area.
 const VECTOR_END: u32 = 176;
 
@@ -96,46 +94,10 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Arguments that a call put on the stack. A struct of this size is passed there as a whole, so a function whose
-/// last parameter it is finds the caller's stack arguments at its address: as many as there are, and the caller's
-/// frame behind them, which nobody reads.
-#[repr(C)]
-pub(crate) struct StackArguments([u64; 256]);
+/// The integer argument registers of a call: rdi, rsi, rdx, rcx, r8, r9.
+pub(crate) type Registers = [u64; 6];
 
-/// Argument registers as a function finds them.
-#[repr(C)]
-pub(crate) struct SaveArea {
-    general: [u64; 6],
-    /// The low half of each vector register, and what the record has beside it.
-    vector: [[f64; 2]; 8],
-}
-
-impl SaveArea {
-    pub(crate) const fn new(general: [u64; 6], vector: [f64; 8]) -> Self {
-        let mut pairs = [[0.0; 2]; 8];
-        let mut i = 0;
-        while i < 8 {
-            pairs[i][0] = vector[i];
-            i += 1;
-        }
-        Self {
-            general,
-            vector: pairs,
-        }
-    }
-
-    /// The `va_list` of a call with so many named integer arguments.
-    pub(crate) const fn list(&self, named: u32, stack: &StackArguments) -> VaList {
-        VaList {
-            general_offset: 8 * named,
-            vector_offset: GENERAL_END,
-            overflow: (&raw const stack.0).cast(),
-            save_area: (&raw const *self).cast(),
-        }
-    }
-}
-
-/// Declares variadic guest functions with `$named` integer arguments in front: `$body` gets all six integer argument
+/// Declares variadic guest functions with `$named` integer arguments in front: `$body` gets all integer argument
 /// registers, and the `va_list` behind the named ones.
 macro_rules! variadic {
     ($($(#[$doc:meta])* $name:ident, $named:literal, $body:path;)*) => {$(
@@ -144,16 +106,44 @@ macro_rules! variadic {
         /// # Safety
         /// The arguments must match the format, as in C.
         #[relic_macros::guest_fn(libc, libSceLibcInternal)]
-        pub(crate) unsafe extern "sysv64" fn $name(
-            g0: u64, g1: u64, g2: u64, g3: u64, g4: u64, g5: u64,
-            v0: f64, v1: f64, v2: f64, v3: f64, v4: f64, v5: f64, v6: f64, v7: f64,
-            stack: $crate::libc::variadic::StackArguments,
-        ) -> i32 {
-            let general = [g0, g1, g2, g3, g4, g5];
-            let area = $crate::libc::variadic::SaveArea::new(general, [v0, v1, v2, v3, v4, v5, v6, v7]);
-            let mut list = area.list($named, &stack);
-            // SAFETY: the list is this call's own; the rest is the forwarded contract.
-            unsafe { $body(general, &raw mut list) }
+        #[unsafe(naked)]
+        pub(crate) unsafe extern "sysv64" fn $name() -> i32 {
+            // 176 bytes of save area, 24 of `va_list`, 16 that align; above them the return address and the caller's
+            // stack arguments.
+            std::arch::naked_asm!(
+                ".cfi_startproc",
+                "sub rsp, 216",
+                ".cfi_adjust_cfa_offset 216",
+                "mov [rsp], rdi",
+                "mov [rsp + 8], rsi",
+                "mov [rsp + 16], rdx",
+                "mov [rsp + 24], rcx",
+                "mov [rsp + 32], r8",
+                "mov [rsp + 40], r9",
+                "movaps [rsp + 48], xmm0",
+                "movaps [rsp + 64], xmm1",
+                "movaps [rsp + 80], xmm2",
+                "movaps [rsp + 96], xmm3",
+                "movaps [rsp + 112], xmm4",
+                "movaps [rsp + 128], xmm5",
+                "movaps [rsp + 144], xmm6",
+                "movaps [rsp + 160], xmm7",
+                "mov dword ptr [rsp + 176], {named}",
+                "mov dword ptr [rsp + 180], {general_end}",
+                "lea rax, [rsp + 224]",
+                "mov [rsp + 184], rax",
+                "mov [rsp + 192], rsp",
+                "mov rdi, rsp",
+                "lea rsi, [rsp + 176]",
+                "call {body}",
+                "add rsp, 216",
+                ".cfi_adjust_cfa_offset -216",
+                "ret",
+                ".cfi_endproc",
+                named = const 8 * $named,
+                general_end = const $crate::libc::variadic::GENERAL_END,
+                body = sym $body,
+            )
         }
     )*};
 }

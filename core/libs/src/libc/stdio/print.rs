@@ -4,7 +4,7 @@ use super::stream::{_Stdout, EOF, File, Stream};
 use crate::{
     libc::{
         format,
-        variadic::{Arguments, VaList, variadic},
+        variadic::{Arguments, Registers, VaList, variadic},
     },
     pointer::{Out, Text, host},
     result::{Errno, set_errno},
@@ -73,22 +73,22 @@ fn buffer(register: u64) -> Out<u8> {
     unsafe { Out::new(host(register)) }
 }
 
-unsafe fn printf_body(registers: [u64; 6], list: *mut VaList) -> i32 {
+unsafe extern "sysv64" fn printf_body(registers: &Registers, list: *mut VaList) -> i32 {
     // SAFETY: forwarded contract.
     unsafe { print(&raw const _Stdout, text(registers[0]), list) }
 }
 
-unsafe fn fprintf_body(registers: [u64; 6], list: *mut VaList) -> i32 {
+unsafe extern "sysv64" fn fprintf_body(registers: &Registers, list: *mut VaList) -> i32 {
     // SAFETY: forwarded contract.
     unsafe { print(host(registers[0]), text(registers[1]), list) }
 }
 
-unsafe fn sprintf_body(registers: [u64; 6], list: *mut VaList) -> i32 {
+unsafe extern "sysv64" fn sprintf_body(registers: &Registers, list: *mut VaList) -> i32 {
     // SAFETY: forwarded contract; the guest says that the buffer is large enough.
     unsafe { print_to(buffer(registers[0]), usize::MAX, text(registers[1]), list) }
 }
 
-unsafe fn snprintf_body(registers: [u64; 6], list: *mut VaList) -> i32 {
+unsafe extern "sysv64" fn snprintf_body(registers: &Registers, list: *mut VaList) -> i32 {
     // SAFETY: forwarded contract.
     unsafe {
         print_to(
