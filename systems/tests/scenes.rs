@@ -121,6 +121,56 @@ fn programs_that_cannot_be_recompiled_are_refused_by_name() {
     }
 }
 
+/// A depth comparison with a surface that the GPU can't compare is refused, and says with which.
+#[test]
+fn depth_comparisons_with_colours_are_refused() {
+    let program = [
+        0x7E00_02F0, // v_mov_b32 v0, 0.5
+        0x7E02_02F0, // v_mov_b32 v1, 0.5
+        0x7E04_02F0, // v_mov_b32 v2, 0.5
+        0xF0BC_0108, // image_sample_c_lz v3, v[0:2], s[0:7], s[8:11] dmask:0x1 dim:SQ_RSRC_IMG_2D
+        0x0040_0300,
+        0xBF8C_3F70, // s_waitcnt vmcnt(0)
+        0xE070_0000, // buffer_store_dword v3, off, s[12:15], 0
+        0x8003_0300,
+        0xBF81_0000, // s_endpgm
+    ];
+    let texture = DATA + 0x4000;
+    let surface = [
+        (texture >> 8) as u32,
+        56 << 20 | 3 << 30,
+        3 | 3 << 14,
+        0xFAC | 9 << 28,
+    ];
+    let sampler = [0, 0, 0, 0];
+    let buffer = [(DATA + 0x1000) as u32, (DATA >> 32) as u32, 64, 22 << 12 | 0xFAC];
+    let user_data: Vec<u32> = [0x240]
+        .into_iter()
+        .chain(surface)
+        .chain([0; 4])
+        .chain(sampler)
+        .chain(buffer)
+        .collect();
+    let scene = SceneBuilder::new()
+        .write(DATA, &program)
+        .submit(
+            0,
+            &[
+                packet(0x76, &[0x20C, (DATA >> 8) as u32, (DATA >> 40) as u32]),
+                packet(0x76, &[0x212, 0, 16 << 1]),
+                packet(0x76, &[0x207, 1, 1, 1]),
+                packet(0x76, &user_data),
+                packet(0x15, &[1, 1, 1, 1]),
+            ],
+        )
+        .build();
+    let report = play(&scene, &PlayOptions::new(Config::default(), device())).unwrap();
+    assert_eq!(report.faults.len(), 1, "{report:#?}");
+    for part in ["a depth comparison samples R8G8B8A8_UNORM", "DISPATCH_DIRECT"] {
+        assert!(report.faults[0].contains(part), "{report:#?}");
+    }
+}
+
 /// The small triangle with one context register set to another value, and its expected texels changed.
 fn changed_triangle(register: u32, value: u32, change: impl Fn(&mut [u8; 4])) -> PlayReport {
     let mut scene = pm4cap::parse(SCENES[1].1).unwrap();
