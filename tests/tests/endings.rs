@@ -77,8 +77,9 @@ fn end(source: &str, imports: &str, signal: Option<&str>) -> Outcome {
     run_with(&program, &[], &[], &mut |id| {
         if let Some(signal) = signal {
             std::thread::sleep(Duration::from_millis(500));
-            let sent = Command::new("kill")
-                .args(["-s", signal, &id.to_string()])
+            // The shell's own: not every machine has the program.
+            let sent = Command::new("sh")
+                .args(["-c", &format!("kill -s {signal} {id}")])
                 .status()
                 .unwrap();
             assert!(sent.success());
