@@ -84,7 +84,14 @@ fn recorded_scenes_come_out_as_expected_or_are_known_not_to() {
         .collect();
     files.sort();
     assert!(!files.is_empty(), "no captures in {}", folder.display());
-    for scene in ["small_dispatch", "small_triangle", "small_quad", "compute500"] {
+    for scene in [
+        "small_dispatch",
+        "small_triangle",
+        "small_quad",
+        "compute500",
+        "mixed",
+        "draws3000",
+    ] {
         files.push(folder.join(scene).with_extension("pm4cap"));
     }
     let device = open_device(true, std::env::var("RELIC_GPU").ok())
