@@ -2,6 +2,8 @@
 
 use std::{io, path::Path, path::PathBuf};
 
+use relic_core::Nid;
+
 use crate::address::{FileOffset, ImageAddress, ImageRange};
 
 /// Why a relink was refused. Each message says what was found, where, and where it helps, what to do.
@@ -50,6 +52,9 @@ pub enum RelinkError {
         /// What its segment records say.
         details: String,
     },
+    /// A broken SELF container.
+    #[error("the input is a SELF container without encryption, and broken: {0}")]
+    Container(ContainerProblem),
     /// An installable package.
     #[error("the input is a package ({magic}), not an executable; give the eboot.bin of the unpacked title")]
     Package {
@@ -82,6 +87,11 @@ pub enum RelinkError {
         "the input is a module (ELF type 0xfe18, a .prx), not a program (0xfe10); relink the eboot.bin that loads it"
     )]
     Module,
+    /// A program where a module is wanted.
+    #[error(
+        "this module is a program (ELF type 0xfe10), not a module (0xfe18): it can't be loaded by another"
+    )]
+    NotAModule,
     /// Something lies beyond the end of the file.
     #[error(
         "{what} at file offset {offset}, {size:#x} bytes, reaches beyond the file's {file_size:#x} bytes"
@@ -129,6 +139,24 @@ pub enum RelinkError {
     Entry {
         /// The address.
         entry: ImageAddress,
+    },
+    /// A function's address is not in executable memory.
+    #[error("{what}: its function at {address} is in no executable LOAD segment")]
+    NotCode {
+        /// Which function.
+        what: &'static str,
+        /// Its address.
+        address: ImageAddress,
+    },
+    /// A program has a list of functions that nobody would call.
+    #[error(
+        "the program has {size:#x} bytes of {list}: nobody would call the functions of a program's own list; its start-up code runs .ctors"
+    )]
+    ProgramList {
+        /// Name of the list.
+        list: &'static str,
+        /// Its size in bytes.
+        size: u64,
     },
     /// The image is larger than addressing allows.
     #[error("the image ends at address {end}, beyond the {limit:#x} that a relinked program may span")]
@@ -216,6 +244,59 @@ pub enum RelinkError {
         /// The higher one.
         second: ImageAddress,
     },
+    /// Two objects answer one import.
+    #[error(
+        "{library} {nid} ({name}) is imported, and both {first} and {second} export it: the console would take whichever \
+         it loaded first; remove the module that does not belong to the title"
+    )]
+    Ambiguous {
+        /// The NID.
+        nid: Nid,
+        /// Its name, where it is known.
+        name: &'static str,
+        /// The library.
+        library: String,
+        /// One object.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A module is refused.
+    #[error("module {}: {source}", path.display())]
+    InModule {
+        /// The module.
+        path: PathBuf,
+        /// Why.
+        source: Box<RelinkError>,
+    },
+    /// Both module folders are there.
+    #[error("{} has both sce_module and sce_modules: keep the one that belongs to the title", folder.display())]
+    TwoModuleFolders {
+        /// The title's folder.
+        folder: PathBuf,
+    },
+    /// Two modules answer to one name.
+    #[error("{} and {} have the same module name {name}: keep one of them", first.display(), second.display())]
+    SameModule {
+        /// The name.
+        name: String,
+        /// One file.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Modules need each other.
+    #[error("the modules {} need each other in a circle, so that none can be initialised first", members.join(", "))]
+    ModuleCycle {
+        /// Their file names, sorted.
+        members: Vec<String>,
+    },
+    /// A run path that the OS loader would not take as meant.
+    #[error("the run path {path:?} is neither absolute nor begins with $ORIGIN")]
+    RunPath {
+        /// The path.
+        path: String,
+    },
     /// A table outgrows the 32-bit numbers that index it.
     #[error("there are {count} {what}, more than the output's 32-bit tables can number")]
     TooMany {
@@ -235,6 +316,53 @@ pub enum RelinkError {
         planned: u64,
         /// Written size in bytes.
         written: u64,
+    },
+}
+
+/// What is wrong with a plain SELF container.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContainerProblem {
+    /// Something is not in the file.
+    #[error("{size:#x} bytes at file offset {offset:#x} are not in it")]
+    Cut {
+        /// Where they should be.
+        offset: u64,
+        /// How many.
+        size: u64,
+    },
+    /// No ELF header.
+    #[error("there is no 64-bit ELF header at file offset {offset:#x}, behind its segment records")]
+    NoElf {
+        /// Where it should be.
+        offset: u64,
+    },
+    /// A record names a program header that is not there.
+    #[error("a segment record names program header {index} of {count}")]
+    Index {
+        /// The index.
+        index: u64,
+        /// How many there are.
+        count: u64,
+    },
+    /// A record has fewer bytes than its program header wants.
+    #[error("program header {index} wants {size:#x} bytes, its segment record has {found:#x}")]
+    Short {
+        /// The program header's index.
+        index: u64,
+        /// Bytes wanted.
+        size: u64,
+        /// Bytes there.
+        found: u64,
+    },
+    /// The unpacked file would be far longer than the container.
+    #[error(
+        "a part belongs at offset {offset:#x}, beyond the {limit:#x} bytes that the file inside may have"
+    )]
+    Far {
+        /// Where it belongs.
+        offset: u64,
+        /// The limit.
+        limit: u64,
     },
 }
 

@@ -1,13 +1,15 @@
 //! What a relink did.
 
-use std::{fmt, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
+use hashbrown::HashMap;
 use relic_core::{Nid, program::ImportKind};
 
 use crate::{
     address::{FileOffset, ImageRange},
-    input::{Program, segments::Access},
-    plan::Plan,
+    input::{Object, segments::Access},
+    plan::{Plan, linkage::ListedModule},
+    title::modules::ModuleFile,
 };
 
 /// What a relink did.
@@ -17,12 +19,41 @@ pub struct RelinkReport {
     pub imports: Vec<ImportReport>,
     /// How many definitions of its own the program exports under a NID; they are renamed.
     pub exports: usize,
+    /// The title's modules, in the order in which they are loaded.
+    pub modules: Vec<ModuleReport>,
     /// The output's LOAD segments, ascending.
     pub segments: Vec<SegmentReport>,
     /// What differs from the input in a way that a reader may want to know.
     pub notes: Vec<Note>,
     /// How long it took.
     pub timings: Timings,
+}
+
+/// One module.
+#[derive(Debug, Clone)]
+pub struct ModuleReport {
+    /// The file.
+    pub input: PathBuf,
+    /// Its path in the title, below `/app0`.
+    pub path: String,
+    /// Where it was written, from the program's folder.
+    pub output: String,
+    /// Whether the program needs it from the start; otherwise it loads it itself.
+    pub at_start: bool,
+    /// What it asks for, exports, and so on. Without modules of its own and without times.
+    pub relink: Box<RelinkReport>,
+}
+
+impl ModuleReport {
+    pub(crate) fn new(file: &ModuleFile, listed: &ListedModule, relink: RelinkReport) -> Self {
+        Self {
+            input: file.file.clone(),
+            path: listed.path.clone(),
+            output: listed.file.clone(),
+            at_start: listed.at_start,
+            relink: Box::new(relink),
+        }
+    }
 }
 
 /// One import.
@@ -36,6 +67,8 @@ pub struct ImportReport {
     pub name: Option<&'static str>,
     /// What it is.
     pub kind: ImportKind,
+    /// Whether a module of the title answers it, and not the runtime library.
+    pub bound: bool,
     /// How many slots hold it.
     pub sites: usize,
 }
@@ -109,12 +142,29 @@ pub struct Timings {
 }
 
 impl RelinkReport {
-    pub(crate) fn new(program: &Program<'_>, plan: &Plan<'_>, timings: Timings) -> Self {
+    /// What the program and its modules ask the runtime library for, each once.
+    #[must_use]
+    pub fn all_imports(&self) -> Vec<ImportReport> {
+        let modules = self.modules.iter().flat_map(|module| &module.relink.imports);
+        let mut all: Vec<ImportReport> = Vec::new();
+        let mut places = HashMap::new();
+        for import in self.imports.iter().chain(modules).filter(|import| !import.bound) {
+            let place = *places.entry((import.nid, &*import.library)).or_insert(all.len());
+            match all.get_mut(place) {
+                Some(known) => known.sites += import.sites,
+                None => all.push(import.clone()),
+            }
+        }
+        all
+    }
+
+    pub(crate) fn new(program: &Object<'_>, plan: &Plan<'_>, timings: Timings) -> Self {
         let imports = plan.imports.list.iter().map(|import| ImportReport {
             library: import.library.to_owned(),
             nid: import.nid,
             name: import.name,
             kind: import.kind,
+            bound: import.bound.is_some(),
             sites: import.sites.len(),
         });
         let guest = program.segments.loads.iter().map(|load| SegmentReport {
@@ -146,6 +196,7 @@ impl RelinkReport {
         Self {
             imports: imports.collect(),
             exports: plan.symbols.export_count,
+            modules: Vec::new(),
             segments: guest.chain(appended).collect(),
             notes,
             timings,

@@ -229,7 +229,7 @@ const CASES: &[Case] = &[
                 &[&27_u64.to_le_bytes()[..], &8_u64.to_le_bytes()].concat(),
             );
         },
-        &["INIT_ARRAYSZ"],
+        &["INIT_ARRAY", "nobody would call"],
     ),
     ("duplicate", |f| f.put_word(f.tag(9), 7), &["(RELA)", "only once"]),
     (

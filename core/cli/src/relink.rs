@@ -17,8 +17,9 @@ use crate::{
 
 /// Relink an executable into a native Linux program
 ///
-/// Writes the program and, beside it, libs/librelic.so, which it needs. The input must be an ELF file that its
-/// owner has already decrypted; it is never changed.
+/// Writes the program and, beside it, libs/librelic.so, which it needs, and in app0/ the modules of the title: those
+/// beside the executable and in sce_module/ or sce_modules/. The inputs must be ELF files that their owner has already
+/// decrypted, or SELF containers without encryption; they are never changed.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// The executable (eboot.bin)
@@ -26,6 +27,13 @@ pub struct Arguments {
     /// The program to write [default: a folder named after the input, in it `app`]
     #[arg(short, long, value_name = "PROGRAM")]
     output: Option<PathBuf>,
+    /// Search this folder, at any depth, for modules too; may be repeated
+    #[arg(long, value_name = "DIR")]
+    module_dir: Vec<PathBuf>,
+    /// Where the OS loader looks for the runtime library: an absolute path, or one that begins with $ORIGIN, the
+    /// program's folder [default: $ORIGIN/libs]
+    #[arg(long, value_name = "PATH")]
+    rpath: Option<String>,
     /// Runtime library to copy beside the program [default: the one that came with relic]
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
@@ -45,6 +53,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         input: arguments.eboot.clone(),
         output: output.clone(),
         runtime_library: Some(runtime),
+        module_folders: arguments.module_dir.clone(),
+        run_path: arguments.rpath.clone(),
     })
     .map_err(Failure::relink(&arguments.eboot))?;
     output::print(&summary(&arguments.eboot, &output, &report))?;
@@ -71,7 +81,24 @@ fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let imports = sorted_imports(&report.imports);
+    for module in &report.modules {
+        let _ = writeln!(
+            text,
+            "module {} -> {}, {} exports{}",
+            module.path,
+            module.output,
+            module.relink.exports,
+            if module.at_start {
+                ""
+            } else {
+                ", loaded by the program itself"
+            }
+        );
+        for note in &module.relink.notes {
+            let _ = writeln!(text, "  note: {note}");
+        }
+    }
+    let imports = sorted_imports(&report.all_imports());
     let _ = writeln!(text, "imports: {}", imports.len());
     for (library, all, missing) in by_library(&imports) {
         let _ = write!(text, "  {library:<28} {all:>5}");

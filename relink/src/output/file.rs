@@ -16,46 +16,87 @@ use super::Image;
 /// Permission bits of a program: everybody may read and run it.
 const PROGRAM_MODE: u32 = 0o755;
 
-/// Writes the program, and beside it the runtime library. Both are complete under temporary names before the first
-/// takes its own; folders that were made for them are removed again on failure.
-pub(crate) fn write(image: &Image<'_>, output: &Path, runtime: Option<&Path>) -> Result<(), RelinkError> {
-    let folder = match output.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    if let Ok(there) = fs::metadata(output)
-        && !there.is_file()
-    {
-        return Err(RelinkError::OutputNotAFile {
-            path: output.to_owned(),
-        });
+/// One file to write.
+pub(crate) struct OutputFile<'a> {
+    /// Where.
+    pub path: PathBuf,
+    /// What.
+    pub image: &'a Image<'a>,
+}
+
+/// Writes the files, and beside the program the runtime library. All are complete under temporary names before the first
+/// takes its own, in the order given; on failure what is new is removed again, folders too.
+pub(crate) fn write_all(
+    files: &[OutputFile<'_>],
+    program: &Path,
+    runtime: Option<&Path>,
+) -> Result<(), RelinkError> {
+    for OutputFile { path, .. } in files {
+        if let Ok(there) = fs::metadata(path)
+            && !there.is_file()
+        {
+            return Err(RelinkError::OutputNotAFile { path: path.clone() });
+        }
     }
     let library = runtime.map(read_runtime).transpose()?;
     let mut made = MadeFolders::default();
-    made.create(folder)?;
-    let program = temporary(folder)?;
-    let fill = || -> io::Result<()> {
-        // What no piece covers stays a hole: zeros that take no space.
-        program.as_file().set_len(image.size)?;
-        for (offset, bytes) in &image.pieces {
-            program.as_file().write_all_at(bytes, offset.0)?;
-        }
-        make_executable(program.as_file())
-    };
-    fill().map_err(io_error("writing the program to", program.path()))?;
-
+    let mut ready: Vec<(tempfile::NamedTempFile, PathBuf)> = Vec::new();
     if let Some(bytes) = library {
-        let libraries = folder.join("libs");
+        let libraries = folder_of(program).join("libs");
         made.create(&libraries)?;
         let mut copy = temporary(&libraries)?;
         copy.write_all(&bytes)
             .and_then(|()| make_executable(copy.as_file()))
             .map_err(io_error("copying the runtime library to", copy.path()))?;
-        persist(copy, &libraries.join(RUNTIME_LIBRARY))?;
+        ready.push((copy, libraries.join(RUNTIME_LIBRARY)));
     }
-    persist(program, output)?;
+    for OutputFile { path, image } in files {
+        let folder = folder_of(path);
+        made.create(folder)?;
+        let file = temporary(folder)?;
+        fill(file.as_file(), image).map_err(io_error("writing the program to", file.path()))?;
+        ready.push((file, path.clone()));
+    }
+    let mut new_files = NewFiles::default();
+    for (file, path) in ready {
+        let is_new = !path.exists();
+        persist(file, &path)?;
+        if is_new {
+            new_files.0.push(path);
+        }
+    }
+    new_files.0.clear();
     made.keep();
     Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn fill(file: &fs::File, image: &Image<'_>) -> io::Result<()> {
+    // What no piece covers stays a hole: zeros that take no space.
+    file.set_len(image.size)?;
+    for (offset, bytes) in &image.pieces {
+        file.write_all_at(bytes, offset.0)?;
+    }
+    make_executable(file)
+}
+
+/// Files that took their names and were not there before: removed when dropped.
+#[derive(Default)]
+struct NewFiles(Vec<PathBuf>);
+
+impl Drop for NewFiles {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // The error that is on its way says more than this one could.
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 /// Reads the runtime library, and refuses a file that is none.

@@ -7,12 +7,14 @@ use crate::{
     address::ImageAddress,
     error::{RelinkError, SymbolProblem},
     input::{
-        Program,
+        Object,
         libraries::{Libraries, decode_id},
         symbols::{Binding, Symbol, SymbolKind},
     },
     names,
 };
+
+use super::linkage::{BoundSymbol, Linkage, ObjectIndex};
 
 /// Index of an import, which is also the index of its record and of its trap stub.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -38,6 +40,10 @@ pub struct Import<'a> {
     pub name: Option<&'static str>,
     /// What it is.
     pub kind: ImportKind,
+    /// The definition in another object of the title that answers it; `None` leaves it to the runtime library.
+    pub bound: Option<BoundSymbol>,
+    /// Whether it is a thread-local variable: then `bound` is there.
+    pub thread_local: bool,
     /// Whether the symbol has no type. What it is then depends on how it is used: see [`Imports::add_site`].
     pub(super) untyped: bool,
     /// Every slot that holds it, in the order of the input's relocations.
@@ -53,7 +59,7 @@ pub struct Imports<'a> {
 }
 
 impl<'a> Imports<'a> {
-    pub(super) fn of(program: &Program<'a>) -> Result<Self, RelinkError> {
+    pub(super) fn of(program: &Object<'a>, linkage: &Linkage<'_>) -> Result<Self, RelinkError> {
         let mut list: Vec<Import<'a>> = Vec::new();
         let mut by_symbol = HashMap::new();
         let mut by_key: HashMap<(Nid, &str), ImportIndex> = HashMap::new();
@@ -62,11 +68,16 @@ impl<'a> Imports<'a> {
             if !symbol.is_import() || symbol.binding == Binding::Local {
                 continue;
             }
-            let import = import(symbol, &program.libraries).map_err(|problem| RelinkError::Symbol {
+            let refuse = |problem| RelinkError::Symbol {
                 index,
                 name: symbol.name.to_owned(),
                 problem,
-            })?;
+            };
+            let mut import = import(symbol, &program.libraries).map_err(refuse)?;
+            import.bound = bind(&import, linkage)?;
+            if import.thread_local && import.bound.is_none() {
+                return Err(refuse(SymbolProblem::ThreadLocalImport));
+            }
             let place = *by_key
                 .entry((import.nid, import.library))
                 .or_insert(ImportIndex(list.len()));
@@ -110,7 +121,7 @@ fn import<'a>(symbol: &Symbol<'a>, libraries: &Libraries<'a>) -> Result<Import<'
     let strong = match symbol.kind {
         SymbolKind::Function => ImportKind::Function,
         SymbolKind::Object | SymbolKind::Untyped => ImportKind::Object,
-        SymbolKind::ThreadLocal => return Err(SymbolProblem::ThreadLocalImport),
+        SymbolKind::ThreadLocal => ImportKind::Object,
         SymbolKind::Other(kind) => return Err(SymbolProblem::ImportKind { kind }),
     };
     let nid = Nid::of_symbol(symbol.name).ok_or(SymbolProblem::NotANid)?;
@@ -132,7 +143,31 @@ fn import<'a>(symbol: &Symbol<'a>, libraries: &Libraries<'a>) -> Result<Import<'
         } else {
             strong
         },
+        bound: None,
+        thread_local: symbol.kind == SymbolKind::ThreadLocal,
         untyped: symbol.kind == SymbolKind::Untyped,
         sites: Vec::new(),
     })
+}
+
+/// The definition in the title that answers an import.
+fn bind(import: &Import<'_>, linkage: &Linkage<'_>) -> Result<Option<BoundSymbol>, RelinkError> {
+    let all = linkage.definitions.of(import.library, import.nid);
+    let mut visible = all.filter(|definition| linkage.visible.contains(&definition.object));
+    let Some(first) = visible.next() else {
+        return Ok(None);
+    };
+    match visible.next() {
+        None => Ok(Some(first.symbol.clone())),
+        Some(second) => {
+            let name_of = |object: ObjectIndex| linkage.names.get(object.0).cloned().unwrap_or_default();
+            Err(RelinkError::Ambiguous {
+                nid: import.nid,
+                name: import.name.unwrap_or("name unknown"),
+                library: import.library.to_owned(),
+                first: name_of(first.object),
+                second: name_of(second.object),
+            })
+        }
+    }
 }
