@@ -297,6 +297,23 @@ pub enum RelinkError {
         /// The path.
         path: String,
     },
+    /// The code holds system calls.
+    #[error(
+        "the code holds {count} system calls ({places}): the host's kernel would take the console's numbers for its own; \
+         relink with --syscalls=trap to have each end the program where it is reached"
+    )]
+    SystemCalls {
+        /// How many.
+        count: usize,
+        /// The first of them.
+        places: String,
+    },
+    /// The unused-import filter can't analyse the program.
+    #[error("the unused-import filter can't analyse this: {reason}; use a lower --unused-filter level")]
+    Filter {
+        /// What it met.
+        reason: String,
+    },
     /// A table outgrows the 32-bit numbers that index it.
     #[error("there are {count} {what}, more than the output's 32-bit tables can number")]
     TooMany {

@@ -24,7 +24,9 @@
 //! [`relic_core::program`].
 
 pub mod address;
+pub mod code;
 pub mod error;
+pub mod filter;
 pub mod input;
 pub mod names;
 pub mod output;
@@ -35,7 +37,9 @@ pub mod title;
 use std::path::PathBuf;
 
 pub use address::{FileOffset, ImageAddress};
+pub use code::syscalls::SystemCallPolicy;
 pub use error::RelinkError;
+pub use filter::FilterLevel;
 pub use report::{RelinkReport, Timings};
 
 /// What to relink, to where, and how.
@@ -53,6 +57,10 @@ pub struct RelinkOptions {
     /// Where the OS loader looks for the runtime library: an absolute path or one that begins with `$ORIGIN`, the
     /// program's folder. `None` is `$ORIGIN/libs`.
     pub run_path: Option<String>,
+    /// What happens to system calls in code.
+    pub system_calls: SystemCallPolicy,
+    /// Which imports are left out.
+    pub filter: FilterLevel,
 }
 
 /// Relinks one executable and its modules for Linux.
@@ -71,7 +79,7 @@ pub fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkError> {
 ///
 /// As [`relink`], less what concerns files.
 pub fn relink_image(bytes: &[u8]) -> Result<(output::Image<'_>, RelinkReport), RelinkError> {
-    title::relink_alone(bytes, input::ObjectKind::Program)
+    title::relink_alone(bytes, input::ObjectKind::Program, plan::Rules::default())
 }
 
 /// What one program or module asks for and exports, seen without the rest of its title.
@@ -80,5 +88,9 @@ pub fn relink_image(bytes: &[u8]) -> Result<(output::Image<'_>, RelinkReport), R
 ///
 /// As [`relink_image`].
 pub fn inspect(bytes: &[u8], kind: input::ObjectKind) -> Result<RelinkReport, RelinkError> {
-    title::relink_alone(bytes, kind).map(|(_, report)| report)
+    let rules = plan::Rules {
+        system_calls: SystemCallPolicy::Trap,
+        ..plan::Rules::default()
+    };
+    title::relink_alone(bytes, kind, rules).map(|(_, report)| report)
 }

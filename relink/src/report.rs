@@ -8,7 +8,7 @@ use relic_core::{Nid, program::ImportKind};
 use crate::{
     address::{FileOffset, ImageRange},
     input::{Object, segments::Access},
-    plan::{Plan, linkage::ListedModule},
+    plan::{Plan, imports::Import, linkage::ListedModule, rewrites::Rewrite},
     title::modules::ModuleFile,
 };
 
@@ -19,6 +19,12 @@ pub struct RelinkReport {
     pub imports: Vec<ImportReport>,
     /// How many definitions of its own the program exports under a NID; they are renamed.
     pub exports: usize,
+    /// What it asks for and does not use, and was therefore left out.
+    pub unused: Vec<ImportReport>,
+    /// Code that was replaced.
+    pub rewrites: Vec<Rewrite>,
+    /// How many relocations the output has.
+    pub relocations: usize,
     /// The title's modules, in the order in which they are loaded.
     pub modules: Vec<ModuleReport>,
     /// The output's LOAD segments, ascending.
@@ -115,12 +121,30 @@ pub enum Note {
     },
     /// The read-only-after-relocation range could not be kept.
     RelroDropped,
+    /// Byte pairs in code look like system calls, and no control flow that is known reaches them as such.
+    UnreachedPairs {
+        /// How many.
+        count: usize,
+    },
+    /// System calls were replaced.
+    Trapped {
+        /// How many.
+        count: usize,
+    },
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MadeReadable { range, was } => write!(f, "segment {range} ({was}) was made readable"),
+            Self::UnreachedPairs { count } => write!(
+                f,
+                "{count} byte pairs in code look like system calls and are data, or code that nothing is known to reach"
+            ),
+            Self::Trapped { count } => write!(
+                f,
+                "{count} system calls were replaced: the program ends with an illegal instruction where it reaches one"
+            ),
             Self::RelroDropped => f.write_str(
                 "GNU_RELRO was dropped: it does not begin on a page of a writable segment, so it would protect other data",
             ),
@@ -159,14 +183,16 @@ impl RelinkReport {
     }
 
     pub(crate) fn new(program: &Object<'_>, plan: &Plan<'_>, timings: Timings) -> Self {
-        let imports = plan.imports.list.iter().map(|import| ImportReport {
+        let describe = |import: &Import<'_>| ImportReport {
             library: import.library.to_owned(),
             nid: import.nid,
             name: import.name,
             kind: import.kind,
             bound: import.bound.is_some(),
             sites: import.sites.len(),
-        });
+        };
+        let imports = plan.imports.list.iter().map(describe);
+        let relocations = &plan.relocations;
         let guest = program.segments.loads.iter().map(|load| SegmentReport {
             range: load.range,
             offset: load.offset,
@@ -190,12 +216,25 @@ impl RelinkReport {
                 was: load.access,
             })
             .collect();
+        if plan.unreached_pairs > 0 {
+            notes.push(Note::UnreachedPairs {
+                count: plan.unreached_pairs,
+            });
+        }
+        if !plan.rewrites.is_empty() {
+            notes.push(Note::Trapped {
+                count: plan.rewrites.len(),
+            });
+        }
         if plan.relro.dropped {
             notes.push(Note::RelroDropped);
         }
         Self {
             imports: imports.collect(),
             exports: plan.symbols.export_count,
+            unused: plan.unused.iter().map(describe).collect(),
+            rewrites: plan.rewrites.clone(),
+            relocations: relocations.relative.len() + relocations.others.len() + relocations.jump_slots.len(),
             modules: Vec::new(),
             segments: guest.chain(appended).collect(),
             notes,

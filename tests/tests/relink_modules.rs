@@ -16,19 +16,16 @@ use relic_tests::{kit::Kit, programs::run, runtime_library};
 
 /// A guest of one source and modules of one source each: name, exports, source.
 fn build(kit: &Kit, main: &str, modules: &[(&str, &str, &str)], out: &Path) -> PathBuf {
-    let sources = tempfile::tempdir().unwrap();
-    let write = |path: PathBuf, text: &str| {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    let with_header = |source: &str| format!("#include <relic/guest.h>\n{source}");
-    write(sources.path().join("main.c"), &with_header(main));
-    for (name, exports, source) in modules {
-        let folder = sources.path().join("modules").join(name);
-        write(folder.join("exports.txt"), exports);
-        write(folder.join("module.c"), &with_header(source));
-    }
-    kit.build_guest(sources.path(), out).unwrap()
+    let modules: Vec<(String, &str)> = modules
+        .iter()
+        .flat_map(|(name, exports, source)| {
+            [("exports.txt", *exports), ("module.c", *source)]
+                .map(|(file, text)| (format!("modules/{name}/{file}"), text))
+        })
+        .collect();
+    let mut files: Vec<(&str, &str)> = modules.iter().map(|(name, text)| (&**name, *text)).collect();
+    files.push(("main.c", main));
+    kit.build_text(&files, out).unwrap()
 }
 
 const ONE: (&str, &str, &str) = ("libone", "int one(void);", "int one(void) { return 1; }");
@@ -282,31 +279,19 @@ fn modules_are_found_in_named_folders() {
 fn a_missing_function_of_a_module_is_named_by_the_trap() {
     let kit = Kit::new().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let module = (
-        "libone",
-        "int one(void);",
-        "int one(void) { struct relic_thread_attributes *nothing = 0; return scePthreadAttrNobody(&nothing); }",
-    );
-    let main = "int main(void) { return one(); }";
-    let sources = tempfile::tempdir().unwrap();
-    fs::create_dir_all(sources.path().join("modules/libone")).unwrap();
-    fs::write(
-        sources.path().join("imports.txt"),
-        "[libkernel]\nint scePthreadAttrNobody(ScePthreadAttr *attributes);\n",
-    )
-    .unwrap();
-    fs::write(
-        sources.path().join("main.c"),
-        format!("#include <relic/guest.h>\n{main}"),
-    )
-    .unwrap();
-    fs::write(sources.path().join("modules/libone/exports.txt"), module.1).unwrap();
-    fs::write(
-        sources.path().join("modules/libone/one.c"),
-        format!("#include <relic/guest.h>\n{}", module.2),
-    )
-    .unwrap();
-    let input = kit.build_guest(sources.path(), folder.path()).unwrap();
+    let files = [
+        (
+            "imports.txt",
+            "[libkernel]\nint scePthreadAttrNobody(ScePthreadAttr *attributes);\n",
+        ),
+        ("main.c", "int main(void) { return one(); }"),
+        ("modules/libone/exports.txt", "int one(void);"),
+        (
+            "modules/libone/one.c",
+            "int one(void) { ScePthreadAttr nothing = 0; return scePthreadAttrNobody(&nothing); }",
+        ),
+    ];
+    let input = kit.build_text(&files, folder.path()).unwrap();
     let output = folder.path().join("out/app");
     relink(&RelinkOptions {
         runtime_library: Some(runtime_library().unwrap()),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use relic_core::program::RUNTIME_LIBRARY;
-use relic_relink::{RelinkOptions, RelinkReport, relink};
+use relic_relink::{FilterLevel, RelinkOptions, RelinkReport, SystemCallPolicy, relink};
 
 use crate::{
     failure::Failure,
@@ -34,9 +34,45 @@ pub struct Arguments {
     /// program's folder [default: $ORIGIN/libs]
     #[arg(long, value_name = "PATH")]
     rpath: Option<String>,
+    /// What to do about system calls in the program's own code
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    syscalls: SystemCalls,
+    /// Leave unused imports out: 0 none, 1 data without a reference, 2 whatever no reachable code uses
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0)]
+    unused_filter: u8,
     /// Runtime library to copy beside the program [default: the one that came with relic]
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
+}
+
+/// What happens to system calls.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+pub enum SystemCalls {
+    /// Refuse the program
+    #[default]
+    Error,
+    /// Replace each by an instruction that ends the program where it is reached
+    Trap,
+    /// Don't look for them: the host's kernel would take the console's numbers for its own
+    Keep,
+}
+
+impl SystemCalls {
+    const fn policy(self) -> SystemCallPolicy {
+        match self {
+            Self::Error => SystemCallPolicy::Refuse,
+            Self::Trap => SystemCallPolicy::Trap,
+            Self::Keep => SystemCallPolicy::Keep,
+        }
+    }
+}
+
+const fn filter(level: u8) -> FilterLevel {
+    match level {
+        0 => FilterLevel::Keep,
+        1 => FilterLevel::Data,
+        _ => FilterLevel::Reachable,
+    }
 }
 
 /// Relinks and says what was done.
@@ -55,6 +91,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         runtime_library: Some(runtime),
         module_folders: arguments.module_dir.clone(),
         run_path: arguments.rpath.clone(),
+        system_calls: arguments.syscalls.policy(),
+        filter: filter(arguments.unused_filter),
     })
     .map_err(Failure::relink(&arguments.eboot))?;
     output::print(&summary(&arguments.eboot, &output, &report))?;
@@ -97,6 +135,9 @@ fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
         for note in &module.relink.notes {
             let _ = writeln!(text, "  note: {note}");
         }
+    }
+    if !report.unused.is_empty() {
+        let _ = writeln!(text, "left out as unused: {} imports", report.unused.len());
     }
     let imports = sorted_imports(&report.all_imports());
     let _ = writeln!(text, "imports: {}", imports.len());

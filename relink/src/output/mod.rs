@@ -42,6 +42,14 @@ impl<'a> Image<'a> {
                 .range("a LOAD segment", load.offset, load.file_size)?;
             pieces.push((load.offset, Cow::Borrowed(bytes)));
         }
+        for rewrite in &plan.rewrites {
+            let load = program
+                .segments
+                .load_of(rewrite.address, rewrite.bytes.len() as u64);
+            let offset =
+                load.map(|load| FileOffset(load.offset.0 + (rewrite.address.0 - load.range.start.0)));
+            pieces.extend(offset.map(|offset| (offset, Cow::Owned(rewrite.bytes.clone()))));
+        }
         pieces.push((FileOffset(0), Cow::Owned(headers::elf_header(plan))));
         for (part, name, ..) in PARTS {
             let bytes = match part {

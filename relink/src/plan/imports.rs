@@ -1,6 +1,6 @@
 //! What the program asks others for.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use relic_core::{Nid, program::ImportKind};
 
 use crate::{
@@ -56,6 +56,7 @@ pub struct Imports<'a> {
     /// The imports.
     pub list: Vec<Import<'a>>,
     by_symbol: HashMap<u32, ImportIndex>,
+    left_out: HashSet<u32>,
 }
 
 impl<'a> Imports<'a> {
@@ -89,13 +90,55 @@ impl<'a> Imports<'a> {
             }
             by_symbol.insert(super::number("symbols", index)?, place);
         }
-        Ok(Self { list, by_symbol })
+        Ok(Self {
+            list,
+            by_symbol,
+            left_out: HashSet::new(),
+        })
     }
 
     /// The import that a symbol of the input stands for.
     #[must_use]
     pub fn by_symbol(&self, symbol: u32) -> Option<ImportIndex> {
         self.by_symbol.get(&symbol).copied()
+    }
+
+    /// Leaves imports out: their slots keep what the file has. Returns them.
+    pub(super) fn leave_out(&mut self, unused: &HashSet<ImportIndex>) -> Vec<Import<'a>> {
+        if unused.is_empty() {
+            return Vec::new();
+        }
+        let mut places = Vec::with_capacity(self.list.len());
+        let mut kept = Vec::new();
+        let mut dropped = Vec::new();
+        for (index, import) in std::mem::take(&mut self.list).into_iter().enumerate() {
+            if unused.contains(&ImportIndex(index)) {
+                places.push(None);
+                dropped.push(import);
+            } else {
+                places.push(Some(ImportIndex(kept.len())));
+                kept.push(import);
+            }
+        }
+        self.list = kept;
+        let symbols = std::mem::take(&mut self.by_symbol);
+        for (symbol, index) in symbols {
+            match places.get(index.0).copied().flatten() {
+                Some(place) => {
+                    self.by_symbol.insert(symbol, place);
+                }
+                None => {
+                    self.left_out.insert(symbol);
+                }
+            }
+        }
+        dropped
+    }
+
+    /// Whether a symbol of the input stands for an import that was left out.
+    #[must_use]
+    pub fn is_left_out(&self, symbol: u32) -> bool {
+        self.left_out.contains(&symbol)
     }
 
     /// Notes a slot that holds an import. A slot that code jumps through proves that an untyped import is a function;

@@ -7,20 +7,36 @@ pub mod layout;
 pub mod linkage;
 pub mod relocations;
 pub mod relro;
+pub mod rewrites;
 pub mod strings;
 pub mod symbols;
 
 use relic_core::program::ProgramInfo;
 
-use crate::{error::RelinkError, input::Object};
+use crate::{
+    code::{Code, syscalls::SystemCallPolicy},
+    error::RelinkError,
+    filter::{self, FilterLevel},
+    input::Object,
+};
 
 use exports::Exports;
-use imports::Imports;
+use imports::{Import, Imports};
 use layout::{Layout, Part};
 use linkage::{Linkage, ListedModule};
 use relocations::Relocations;
 use relro::Relro;
+use rewrites::Rewrite;
 use symbols::SymbolTable;
+
+/// What is decided for every object of a title alike.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rules {
+    /// What happens to system calls in code.
+    pub system_calls: SystemCallPolicy,
+    /// Which imports are left out.
+    pub filter: FilterLevel,
+}
 
 /// What the output will hold.
 #[derive(Debug)]
@@ -33,6 +49,12 @@ pub struct Plan<'a> {
     pub relocations: Relocations,
     /// What becomes read-only after relocation.
     pub relro: Relro,
+    /// Code bytes that the output has otherwise than the input.
+    pub rewrites: Vec<Rewrite>,
+    /// What the filter left out.
+    pub unused: Vec<Import<'a>>,
+    /// Byte pairs that look like system calls and are reached by no control flow.
+    pub unreached_pairs: usize,
     /// The title's modules, which a program lists.
     pub modules: &'a [ListedModule],
     /// Where everything lies.
@@ -49,8 +71,14 @@ impl<'a> Plan<'a> {
         program: &Object<'a>,
         exports: &Exports<'_>,
         linkage: &Linkage<'a>,
+        rules: Rules,
     ) -> Result<Self, RelinkError> {
         let mut imports = Imports::of(program, linkage)?;
+        let code = Code::of(program);
+        let mut rewrites = Vec::new();
+        let unreached_pairs = rewrites::system_calls(&code, rules.system_calls, &mut rewrites)?;
+        let unused = filter::unused(rules.filter, program, &imports, &code)?;
+        let unused = imports.leave_out(&unused.imports);
         let mut symbols = SymbolTable::new(&imports, exports, linkage)?;
         let mut relocations = Relocations::new(program, &mut imports, &symbols)?;
         let relro = Relro::of(program, &imports);
@@ -62,6 +90,9 @@ impl<'a> Plan<'a> {
             symbols,
             relocations,
             relro,
+            rewrites,
+            unused,
+            unreached_pairs,
             modules: linkage.modules,
             layout,
         })

@@ -91,6 +91,9 @@ impl Relocations {
             self.relative.push(output(kind, addend));
             return Ok(());
         }
+        if number != 0 && imports.is_left_out(number) {
+            return Ok(());
+        }
         let import = imports.by_symbol(number);
         if kind.is_thread_local() && import.is_none() {
             if program.segments.tls.is_none() {

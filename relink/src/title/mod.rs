@@ -18,7 +18,7 @@ use crate::{
         file::{OutputFile, write_all},
     },
     plan::{
-        Plan,
+        Plan, Rules,
         exports::Exports,
         linkage::{DEFAULT_RUN_PATH, Definitions, Linkage, ListedModule, ObjectIndex},
     },
@@ -74,7 +74,11 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
         names: &title.names,
         ..alone(&definitions)
     };
-    let program_plan = Plan::new(&program, &title.exports[0], &program_linkage)?;
+    let rules = Rules {
+        system_calls: options.system_calls,
+        filter: options.filter,
+    };
+    let program_plan = Plan::new(&program, &title.exports[0], &program_linkage, rules)?;
     let output_names: Vec<String> = title
         .order
         .modules
@@ -99,7 +103,7 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
             names: &title.names,
             ..alone(&definitions)
         };
-        let plan = Plan::new(&objects[at], &title.exports[place + 1], &linkage);
+        let plan = Plan::new(&objects[at], &title.exports[place + 1], &linkage, rules);
         module_plans.push(plan.map_err(in_module(&files[at]))?);
     }
     let planned = planning.elapsed();
@@ -259,7 +263,11 @@ fn refuse_same_file(input: &Source, output: &Path) -> Result<(), RelinkError> {
 }
 
 /// Relinks one object that is in memory, as if it were alone.
-pub(crate) fn relink_alone(bytes: &[u8], kind: ObjectKind) -> Result<(Image<'_>, RelinkReport), RelinkError> {
+pub(crate) fn relink_alone(
+    bytes: &[u8],
+    kind: ObjectKind,
+    rules: Rules,
+) -> Result<(Image<'_>, RelinkReport), RelinkError> {
     let start = Instant::now();
     let program = Object::read(bytes, kind)?;
     let read = start.elapsed();
@@ -271,7 +279,7 @@ pub(crate) fn relink_alone(bytes: &[u8], kind: ObjectKind) -> Result<(Image<'_>,
         file_name,
         ..alone(&definitions)
     };
-    let plan = Plan::new(&program, &Exports::of(&program, file_name), &linkage)?;
+    let plan = Plan::new(&program, &Exports::of(&program, file_name), &linkage, rules)?;
     let planned = start.elapsed();
 
     let start = Instant::now();

@@ -96,6 +96,25 @@ impl Kit {
         Ok(eboot)
     }
 
+    /// Builds a guest of files given as text: paths in its folder, and contents. C and C++ sources get the guests' header.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::build_guest`].
+    pub fn build_text(&self, files: &[(&str, &str)], out: &Path) -> Result<PathBuf, KitError> {
+        fs::create_dir_all(out).map_err(io_error("making", out))?;
+        let guest = tempfile::tempdir_in(out).map_err(io_error("making a folder in", out))?;
+        for (name, text) in files {
+            let path = guest.path().join(name);
+            let folder = path.parent().unwrap_or(guest.path());
+            fs::create_dir_all(folder).map_err(io_error("making", folder))?;
+            let source = name.ends_with(".c") || name.ends_with(".cc");
+            let header = if source { "#include <relic/guest.h>\n" } else { "" };
+            fs::write(&path, format!("{header}{text}")).map_err(io_error("writing", &path))?;
+        }
+        self.build_guest(guest.path(), out)
+    }
+
     /// Compiles a folder's sources for the console and links them.
     fn link(
         &self,
