@@ -4,7 +4,10 @@ use std::{io, path::Path, path::PathBuf};
 
 use relic_core::Nid;
 
-use crate::address::{FileOffset, ImageAddress, ImageRange};
+use crate::{
+    address::{FileOffset, ImageAddress, ImageRange},
+    patches::{apply::PatchProblem, file::PatchFileError},
+};
 
 /// Why a relink was refused. Each message says what was found, where, and where it helps, what to do.
 #[derive(Debug, thiserror::Error)]
@@ -313,6 +316,48 @@ pub enum RelinkError {
     Filter {
         /// What it met.
         reason: String,
+    },
+    /// A patch file is wrong.
+    #[error("{}: {source}", path.display())]
+    PatchFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: PatchFileError,
+    },
+    /// A patch does not fit its target.
+    #[error("patch {name:?} of {target}: {problem}")]
+    Patch {
+        /// Its name.
+        name: String,
+        /// Its target.
+        target: String,
+        /// Why not.
+        problem: PatchProblem,
+    },
+    /// A patch's target is no file of the title.
+    #[error("patch {name:?} is for {target}, which the title does not have; it has {known}")]
+    PatchTarget {
+        /// The patch's name.
+        name: String,
+        /// Its target.
+        target: String,
+        /// What the title has.
+        known: String,
+    },
+    /// A manifest of patches can't be used, or does not match its output.
+    #[error("manifest {}: {problem}", path.display())]
+    Manifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The registry can't be written as JSON.
+    #[error("writing the registry as JSON: {problem}")]
+    Registry {
+        /// Why.
+        problem: String,
     },
     /// A table outgrows the 32-bit numbers that index it.
     #[error("there are {count} {what}, more than the output's 32-bit tables can number")]

@@ -30,7 +30,9 @@ pub mod filter;
 pub mod input;
 pub mod names;
 pub mod output;
+pub mod patches;
 pub mod plan;
+mod registry;
 pub mod report;
 pub mod title;
 
@@ -57,6 +59,10 @@ pub struct RelinkOptions {
     /// Where the OS loader looks for the runtime library: an absolute path or one that begins with `$ORIGIN`, the
     /// program's folder. `None` is `$ORIGIN/libs`.
     pub run_path: Option<String>,
+    /// A file of patches to apply. What was patched is written to `<stem>.patches.toml` beside the output.
+    pub patches: Option<PathBuf>,
+    /// Whether to write `<stem>.registry.json` beside the output: every import with its slots.
+    pub registry: bool,
     /// What happens to system calls in code.
     pub system_calls: SystemCallPolicy,
     /// Which imports are left out.

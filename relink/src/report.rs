@@ -21,6 +21,8 @@ pub struct RelinkReport {
     pub exports: usize,
     /// What it asks for and does not use, and was therefore left out.
     pub unused: Vec<ImportReport>,
+    /// How many writes of patches were applied, in the program and its modules.
+    pub patched: usize,
     /// Code that was replaced.
     pub rewrites: Vec<Rewrite>,
     /// How many relocations the output has.
@@ -81,11 +83,7 @@ pub struct ImportReport {
 
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            ImportKind::Function => "function",
-            ImportKind::Object => "data",
-            ImportKind::Weak => "optional",
-        };
+        let kind = kind_name(self.kind);
         write!(
             f,
             "{} {} {} ({kind})",
@@ -93,6 +91,16 @@ impl fmt::Display for ImportReport {
             self.nid,
             self.name.unwrap_or("?")
         )
+    }
+}
+
+/// A kind's name for people and tools.
+#[must_use]
+pub const fn kind_name(kind: ImportKind) -> &'static str {
+    match kind {
+        ImportKind::Function => "function",
+        ImportKind::Object => "data",
+        ImportKind::Weak => "optional",
     }
 }
 
@@ -233,6 +241,7 @@ impl RelinkReport {
             imports: imports.collect(),
             exports: plan.symbols.export_count,
             unused: plan.unused.iter().map(describe).collect(),
+            patched: 0,
             rewrites: plan.rewrites.clone(),
             relocations: relocations.relative.len() + relocations.others.len() + relocations.jump_slots.len(),
             modules: Vec::new(),

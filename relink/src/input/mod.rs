@@ -10,7 +10,10 @@ pub mod segments;
 pub mod symbols;
 mod tags;
 
-use crate::{address::ImageAddress, error::RelinkError};
+use crate::{
+    address::{FileOffset, ImageAddress},
+    error::RelinkError,
+};
 
 use bytes::FileBytes;
 use dynamic::{Dynamic, Lifecycle};
@@ -27,6 +30,8 @@ pub struct Object<'a> {
     pub kind: ObjectKind,
     /// The file.
     pub file: FileBytes<'a>,
+    /// Where its program header table is.
+    pub(crate) program_headers: (FileOffset, u64),
     /// Where a program's start-up code begins. A module's is not used: its initialiser does the work.
     pub entry: ImageAddress,
     /// What the program headers describe.
@@ -48,6 +53,16 @@ pub struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
+    /// What the file's headers are and where: start and size of each.
+    #[must_use]
+    pub const fn header_ranges(&self) -> [(&'static str, u64, u64); 2] {
+        let (start, size) = self.program_headers;
+        [
+            ("the ELF header", 0, 64),
+            ("the program header table", start.0, size),
+        ]
+    }
+
     /// Reads a program or a module.
     ///
     /// # Errors
@@ -68,6 +83,10 @@ impl<'a> Object<'a> {
         Ok(Self {
             kind,
             file,
+            program_headers: (
+                header.program_headers,
+                56 * u64::from(header.program_header_count),
+            ),
             entry: header.entry,
             plt_got: dynamic.plt_got,
             segments,

@@ -21,7 +21,15 @@ pub(crate) struct OutputFile<'a> {
     /// Where.
     pub path: PathBuf,
     /// What.
-    pub image: &'a Image<'a>,
+    pub content: Content<'a>,
+}
+
+/// What a file holds.
+pub(crate) enum Content<'a> {
+    /// A program or a module.
+    Image(&'a Image<'a>),
+    /// Text about it.
+    Text(&'a str),
 }
 
 /// Writes the files, and beside the program the runtime library. All are complete under temporary names before the first
@@ -50,11 +58,15 @@ pub(crate) fn write_all(
             .map_err(io_error("copying the runtime library to", copy.path()))?;
         ready.push((copy, libraries.join(RUNTIME_LIBRARY)));
     }
-    for OutputFile { path, image } in files {
+    for OutputFile { path, content } in files {
         let folder = folder_of(path);
         made.create(folder)?;
         let file = temporary(folder)?;
-        fill(file.as_file(), image).map_err(io_error("writing the program to", file.path()))?;
+        let written = match content {
+            Content::Image(image) => fill(file.as_file(), image),
+            Content::Text(text) => file.as_file().write_all_at(text.as_bytes(), 0),
+        };
+        written.map_err(io_error("writing to", file.path()))?;
         ready.push((file, path.clone()));
     }
     let mut new_files = NewFiles::default();

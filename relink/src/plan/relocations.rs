@@ -273,6 +273,7 @@ mod tests {
             access: Access::RW,
         };
         let program = Object {
+            program_headers: (FileOffset(0), 0),
             kind: ObjectKind::Program,
             needed: Vec::new(),
             module_name: None,

@@ -1,11 +1,12 @@
 //! A title: its program with its modules, from files to files.
 
 pub mod modules;
+mod patched;
 pub mod source;
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -15,7 +16,7 @@ use crate::{
     input::{Object, ObjectKind},
     output::{
         Image,
-        file::{OutputFile, write_all},
+        file::{Content, OutputFile, write_all},
     },
     plan::{
         Plan, Rules,
@@ -25,8 +26,28 @@ use crate::{
     report::{ModuleReport, RelinkReport, Timings},
 };
 
+use crate::{patches::manifest, registry::Registry};
+
 use modules::{ModuleFile, Order};
+use patched::Patched;
 use source::Source;
+
+/// The registry of a title as text.
+fn registry(program: &Plan<'_>, title: &Title<'_>, modules: &[Plan<'_>]) -> Result<String, RelinkError> {
+    let modules = title
+        .listed
+        .iter()
+        .zip(modules)
+        .map(|(module, plan)| (&*module.path, plan));
+    Registry::new(std::iter::once(("eboot.bin", program)).chain(modules)).text()
+}
+
+/// Where the registry of an output is.
+fn registry_path(output: &Path) -> PathBuf {
+    let mut name = output.file_stem().unwrap_or_default().to_owned();
+    name.push(".registry.json");
+    output.with_file_name(name)
+}
 
 /// How one program without modules is linked.
 pub(crate) fn alone<'t>(definitions: &'t Definitions<'t>) -> Linkage<'t> {
@@ -45,13 +66,14 @@ pub(crate) fn alone<'t>(definitions: &'t Definitions<'t>) -> Linkage<'t> {
 pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkError> {
     let start = Instant::now();
     let run_path = run_path(options)?;
-    let executable = Source::open(&options.input)?;
+    let mut executable = Source::open(&options.input)?;
     refuse_same_file(&executable, &options.output)?;
     let files = modules::find(&options.input, &options.module_folders)?;
-    let sources = files
+    let mut sources = files
         .iter()
         .map(|file| Source::open(&file.file).map_err(in_module(file)))
         .collect::<Result<Vec<_>, _>>()?;
+    let patched = Patched::new(options, &mut executable, &files, &mut sources)?;
     let program = Object::read(&executable, ObjectKind::Program)?;
     let objects = files
         .iter()
@@ -79,6 +101,7 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
         filter: options.filter,
     };
     let program_plan = Plan::new(&program, &title.exports[0], &program_linkage, rules)?;
+    patched.check(None, &program, &program_plan)?;
     let output_names: Vec<String> = title
         .order
         .modules
@@ -104,8 +127,15 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
             ..alone(&definitions)
         };
         let plan = Plan::new(&objects[at], &title.exports[place + 1], &linkage, rules);
-        module_plans.push(plan.map_err(in_module(&files[at]))?);
+        let plan = plan.map_err(in_module(&files[at]))?;
+        patched.check(Some(at), &objects[at], &plan)?;
+        module_plans.push(plan);
     }
+    let manifest = patched.manifest(&options.output, &title)?;
+    let registry = options
+        .registry
+        .then(|| registry(&program_plan, &title, &module_plans))
+        .transpose()?;
     let planned = planning.elapsed();
 
     let writing = Instant::now();
@@ -123,12 +153,20 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
         .zip(&module_images)
         .map(|(module, image)| OutputFile {
             path: options.output.with_file_name(&module.file),
-            image,
+            content: Content::Image(image),
         })
+        .chain(manifest.as_deref().map(|text| OutputFile {
+            path: manifest::path_of(&options.output),
+            content: Content::Text(text),
+        }))
+        .chain(registry.as_deref().map(|text| OutputFile {
+            path: registry_path(&options.output),
+            content: Content::Text(text),
+        }))
         // The program takes its name last: where it is, everything is.
         .chain([OutputFile {
             path: options.output.clone(),
-            image: &program_image,
+            content: Content::Image(&program_image),
         }])
         .collect();
     for output in &outputs {
@@ -144,6 +182,7 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
         total: start.elapsed(),
     };
     let mut report = RelinkReport::new(&program, &program_plan, timings);
+    report.patched = patched.count();
     for (place, &at) in title.order.modules.iter().enumerate() {
         let own = RelinkReport::new(&objects[at], &module_plans[place], Timings::default());
         report

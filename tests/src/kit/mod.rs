@@ -138,9 +138,7 @@ impl Kit {
         if plus_plus {
             all.extend(sources_of(&self.guests.join("kit/cxx"))?);
         }
-        let mut objects = Vec::new();
-        for source in &all {
-            let object = work.join(format!("{}.o", objects.len()));
+        let objects = compile_all(&all, work, |source, object| {
             run(self
                 .console_clang()
                 .arg(position)
@@ -148,9 +146,8 @@ impl Kit {
                 .args(self.includes(work))
                 .arg(source)
                 .arg("-o")
-                .arg(&object))?;
-            objects.push(object);
-        }
+                .arg(object))
+        })?;
 
         let raw = work.join("raw.elf");
         let script = work.join("console.ld");
@@ -251,9 +248,7 @@ impl Kit {
         work: &Path,
     ) -> Result<Vec<PathBuf>, KitError> {
         fs::create_dir_all(work).map_err(io_error("making", work))?;
-        let mut objects = Vec::new();
-        for source in sources {
-            let object = work.join(format!("{}.o", objects.len()));
+        compile_all(sources, work, |source, object| {
             let mut clang = Command::new(&self.tools.clang);
             clang
                 .args(["-c", "-O1", "-fPIC", "-fno-builtin", "-DRELIC_NATIVE"])
@@ -261,10 +256,8 @@ impl Kit {
             if source.starts_with(guest) {
                 clang.args(self.includes(work.parent().unwrap_or(work)));
             }
-            run(clang.arg(source).arg("-o").arg(&object))?;
-            objects.push(object);
-        }
-        Ok(objects)
+            run(clang.arg(source).arg("-o").arg(object))
+        })
     }
 
     /// Builds a runtime library from `guests/stand_in`: every import of `imports.txt` but those named `missing` leads to
@@ -416,6 +409,39 @@ fn modules(guest: &Path) -> Result<Vec<(String, PathBuf)>, KitError> {
         .collect();
     modules.sort();
     Ok(modules)
+}
+
+/// Compiles sources to objects in `work`, as many at a time as the machine has processors.
+fn compile_all(
+    sources: &[PathBuf],
+    work: &Path,
+    compile: impl Fn(&Path, &Path) -> Result<(), KitError> + Sync,
+) -> Result<Vec<PathBuf>, KitError> {
+    let objects: Vec<PathBuf> = (0..sources.len())
+        .map(|index| work.join(format!("{index}.o")))
+        .collect();
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let worker = || {
+        loop {
+            let index = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            match sources.get(index) {
+                Some(source) => compile(source, &objects[index])?,
+                None => return Ok(()),
+            }
+        }
+    };
+    let count = std::thread::available_parallelism()
+        .map_or(1, usize::from)
+        .min(sources.len());
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..count).map(|_| scope.spawn(worker)).collect();
+        workers.into_iter().try_for_each(|worker| {
+            worker
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    })?;
+    Ok(objects)
 }
 
 fn is_plus_plus(source: &Path) -> bool {
