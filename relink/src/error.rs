@@ -359,6 +359,18 @@ pub enum RelinkError {
         /// Why.
         problem: String,
     },
+    /// An instruction can't be replaced.
+    #[error(
+        "{name} at {address} can't be replaced: {problem}; leave --to-intel out on a processor that has it"
+    )]
+    Lower {
+        /// The instruction.
+        name: &'static str,
+        /// Where it is.
+        address: ImageAddress,
+        /// Why not.
+        problem: LowerProblem,
+    },
     /// A table outgrows the 32-bit numbers that index it.
     #[error("there are {count} {what}, more than the output's 32-bit tables can number")]
     TooMany {
@@ -379,6 +391,41 @@ pub enum RelinkError {
         /// Written size in bytes.
         written: u64,
     },
+}
+
+/// Why an instruction can't be replaced.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LowerProblem {
+    /// A branch leads into the replaced bytes.
+    #[error("a branch leads to {target}, which the jump to its replacement covers")]
+    BranchInto {
+        /// Where it leads.
+        target: ImageAddress,
+    },
+    /// Nothing that can move follows.
+    #[error("it is shorter than a jump, and what follows can't be moved")]
+    NoRoom,
+    /// A call follows.
+    #[error("it is shorter than a jump, and the call that follows can't be moved")]
+    CallBehind,
+    /// Nobody knows who branches where.
+    #[error("it is shorter than a jump, and in no function whose bounds are known")]
+    NoBounds,
+    /// Another one follows.
+    #[error("the jump to the replacement of the one at {other} covers it")]
+    Adjacent {
+        /// The other.
+        other: ImageAddress,
+    },
+    /// Out of reach.
+    #[error("its replacement would be at {trampoline}, out of a jump's reach")]
+    TooFar {
+        /// Where.
+        trampoline: ImageAddress,
+    },
+    /// Something does not encode.
+    #[error("encoding its replacement: {0}")]
+    Encoding(String),
 }
 
 /// What is wrong with a plain SELF container.

@@ -28,6 +28,7 @@ pub mod code;
 pub mod error;
 pub mod filter;
 pub mod input;
+pub mod lower;
 pub mod names;
 pub mod output;
 pub mod patches;
@@ -67,6 +68,8 @@ pub struct RelinkOptions {
     pub system_calls: SystemCallPolicy,
     /// Which imports are left out.
     pub filter: FilterLevel,
+    /// Whether instructions that only AMD's processors have are replaced.
+    pub to_intel: bool,
 }
 
 /// Relinks one executable and its modules for Linux.

@@ -7,6 +7,7 @@ use relic_core::{Nid, program::ImportKind};
 
 use crate::{
     address::{FileOffset, ImageRange},
+    code::syscalls::TRAP,
     input::{Object, segments::Access},
     plan::{Plan, imports::Import, linkage::ListedModule, rewrites::Rewrite},
     title::modules::ModuleFile,
@@ -139,6 +140,11 @@ pub enum Note {
         /// How many.
         count: usize,
     },
+    /// Instructions that only AMD's processors have were replaced.
+    Lowered {
+        /// How many.
+        count: usize,
+    },
 }
 
 impl fmt::Display for Note {
@@ -152,6 +158,10 @@ impl fmt::Display for Note {
             Self::Trapped { count } => write!(
                 f,
                 "{count} system calls were replaced: the program ends with an illegal instruction where it reaches one"
+            ),
+            Self::Lowered { count } => write!(
+                f,
+                "{count} instructions that only AMD's processors have were replaced"
             ),
             Self::RelroDropped => f.write_str(
                 "GNU_RELRO was dropped: it does not begin on a page of a writable segment, so it would protect other data",
@@ -229,10 +239,17 @@ impl RelinkReport {
                 count: plan.unreached_pairs,
             });
         }
-        if !plan.rewrites.is_empty() {
-            notes.push(Note::Trapped {
-                count: plan.rewrites.len(),
-            });
+        let trapped = plan
+            .rewrites
+            .iter()
+            .filter(|rewrite| rewrite.bytes == TRAP)
+            .count();
+        if trapped > 0 {
+            notes.push(Note::Trapped { count: trapped });
+        }
+        if plan.rewrites.len() > trapped {
+            let count = plan.rewrites.len() - trapped;
+            notes.push(Note::Lowered { count });
         }
         if plan.relro.dropped {
             notes.push(Note::RelroDropped);

@@ -54,6 +54,9 @@ pub struct Arguments {
     /// What to do about system calls in the program's own code
     #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
     syscalls: SystemCalls,
+    /// Replace instructions that only AMD's processors have, in the program and its modules
+    #[arg(long)]
+    to_intel: bool,
     /// Leave unused imports out: 0 none, 1 data without a reference, 2 whatever no reachable code uses
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0)]
     unused_filter: u8,
@@ -129,6 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         registry: arguments.registry,
         system_calls: arguments.syscalls.policy(),
         filter: filter(arguments.unused_filter),
+        to_intel: arguments.to_intel,
     })
     .map_err(Failure::relink(&arguments.eboot))?;
     drop(progress);

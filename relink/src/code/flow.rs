@@ -1,123 +1,95 @@
 //! Decoding along control flow.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
 
 use crate::address::{ImageAddress, ImageRange};
 
 use super::{Code, functions::Function};
 
+/// What an exploration met beside instructions.
+#[derive(Debug, Default)]
+pub struct Exploration {
+    /// Whether no path met bytes that are no instruction or ran out of the range.
+    pub is_code: bool,
+    /// Where paths begin: what is entered otherwise than from the instruction in front. Ascending.
+    pub entered: Vec<ImageAddress>,
+}
+
 impl Code<'_> {
     /// Calls `visit` for each instruction that control flow reaches from a function's start within its bounds: along
     /// branches, through its jump tables, to its landing pads, and from pointers into it that data holds. Each is visited
     /// once, in no particular order.
-    pub fn explore(&self, function: &Function, visit: &mut impl FnMut(&Instruction)) {
+    pub fn explore(&self, function: &Function, visit: &mut impl FnMut(&Instruction)) -> Exploration {
         let mut roots = vec![function.range.start];
         roots.extend(self.landing_pads(function));
         roots.extend_from_slice(self.entry_points_in(function.range));
-        self.explore_from(function.range, roots, visit);
+        self.explore_from(function.range, roots, visit)
     }
 
-    /// As [`Self::explore`], from given addresses in a range. Says whether all was code: no path met bytes that are no
-    /// instruction or ran out of the range.
+    /// As [`Self::explore`], from given addresses in a range.
     pub fn explore_from(
         &self,
         range: ImageRange,
-        mut open: Vec<ImageAddress>,
+        roots: Vec<ImageAddress>,
         visit: &mut impl FnMut(&Instruction),
-    ) -> bool {
+    ) -> Exploration {
         let Some(bytes) = self.bytes_from(range.start) else {
-            return false;
+            return Exploration::default();
         };
-        let mut is_code = true;
         let size = usize::try_from(range.size).unwrap_or(usize::MAX).min(bytes.len());
-        let bytes = &bytes[..size];
-        let mut seen = vec![0_u64; size.div_ceil(64)];
-        // A jump through a register may lead by any of the tables that the function refers to.
-        let mut tables: Vec<ImageAddress> = Vec::new();
-        let mut jumps_by_table = false;
-        let mut used_tables = 0;
-        let mut instruction = Instruction::default();
-        loop {
-            while let Some(address) = open.pop() {
-                let Some(mut at) = offset_in(range, address).filter(|at| *at < size) else {
-                    continue;
-                };
-                let mut decoder = Decoder::with_ip(64, bytes, range.start.0, DecoderOptions::NONE);
-                let mut ended = false;
-                while at < size && seen[at / 64] >> (at % 64) & 1 == 0 {
-                    seen[at / 64] |= 1 << (at % 64);
-                    if decoder.set_position(at).is_err() {
-                        break;
-                    }
-                    decoder.set_ip(range.start.0 + at as u64);
-                    decoder.decode_out(&mut instruction);
-                    if instruction.is_invalid() {
-                        is_code = false;
-                        break;
-                    }
-                    visit(&instruction);
-                    at += instruction.len();
-                    if instruction.mnemonic() == Mnemonic::Lea && instruction.is_ip_rel_memory_operand() {
-                        tables.push(ImageAddress(instruction.ip_rel_memory_address()));
-                    }
-                    let goes_on = match instruction.flow_control() {
-                        // Code without known bounds may hold several functions.
-                        FlowControl::Call => {
-                            open.push(ImageAddress(instruction.near_branch_target()));
-                            true
-                        }
-                        FlowControl::Next
-                        | FlowControl::IndirectCall
-                        | FlowControl::Interrupt
-                        | FlowControl::XbeginXabortXend => true,
-                        FlowControl::ConditionalBranch => {
-                            open.push(ImageAddress(instruction.near_branch_target()));
-                            true
-                        }
-                        FlowControl::UnconditionalBranch => {
-                            open.push(ImageAddress(instruction.near_branch_target()));
-                            false
-                        }
-                        FlowControl::IndirectBranch => {
-                            jumps_by_table = true;
-                            false
-                        }
-                        FlowControl::Return => false,
-                        // ud2 ends a path; a system call goes on.
-                        FlowControl::Exception => is_system_call(&instruction),
-                    };
-                    if !goes_on {
-                        ended = true;
-                        break;
-                    }
+        let mut walk = Walk::new(range, &bytes[..size]);
+        for root in roots {
+            walk.follow(root, false);
+        }
+        walk.finished.iter().for_each(&mut *visit);
+        walk.finished.clear();
+        // A jump through a register may lead by any of the tables that the function refers to. Where a table ends nobody
+        // says; behind it stand other tables, whose distances lead anywhere. So tables are taken by ascending address, each
+        // up to the next, entry by entry, and an entry that does not lead to whole instructions ends its table.
+        let mut done: BTreeMap<ImageAddress, usize> = BTreeMap::new();
+        while walk.jumps_by_table {
+            let next = walk
+                .tables
+                .iter()
+                .find(|table| done.get(*table) != Some(&usize::MAX));
+            let Some(&table) = next else { break };
+            let entry = done.entry(table).or_insert(0);
+            let end = walk.tables.range(ImageAddress(table.0 + 1)..).next().copied();
+            let target = self
+                .table_entry(table, *entry, end)
+                .filter(|target| range.covers(*target, 1));
+            match target {
+                Some(target) if walk.follow(target, true) => {
+                    *entry += 1;
+                    walk.finished.iter().for_each(&mut *visit);
+                    walk.finished.clear();
                 }
-                is_code &= ended || at < size;
+                _ => *entry = usize::MAX,
             }
-            if !jumps_by_table || used_tables == tables.len() {
-                return is_code;
-            }
-            for table in tables.split_off(used_tables) {
-                open.extend(self.table_targets(table, range));
-                tables.insert(used_tables, table);
-                used_tables += 1;
-            }
+        }
+        walk.entered.sort_unstable();
+        walk.entered.dedup();
+        Exploration {
+            is_code: walk.is_code,
+            entered: walk.entered,
         }
     }
 
-    /// The targets of a jump table: 32-bit distances from its own start, as many as lead into the function.
-    fn table_targets(&self, table: ImageAddress, range: ImageRange) -> Vec<ImageAddress> {
-        let (entries, _) = self.data_from(table).as_chunks::<4>();
-        let target = |entry: &[u8; 4]| {
-            let distance = i64::from(i32::from_le_bytes(*entry));
-            ImageAddress(table.0.wrapping_add_signed(distance))
-        };
-        let limit = usize::try_from(range.size).unwrap_or(usize::MAX);
-        entries
-            .iter()
-            .take(limit)
-            .map(target)
-            .take_while(|target| range.covers(*target, 1))
-            .collect()
+    /// The target of an entry of a jump table: 32-bit distances from its own start, up to another one's.
+    fn table_entry(
+        &self,
+        table: ImageAddress,
+        index: usize,
+        end: Option<ImageAddress>,
+    ) -> Option<ImageAddress> {
+        let at = ImageAddress(table.0.checked_add(4 * index as u64)?);
+        if end.is_some_and(|end| at.0 + 4 > end.0) {
+            return None;
+        }
+        let distance = i32::from_le_bytes(*self.data_from(at).first_chunk()?);
+        Some(ImageAddress(table.0.wrapping_add_signed(i64::from(distance))))
     }
 
     /// Where exceptions that pass through a function go.
@@ -127,6 +99,143 @@ impl Code<'_> {
         };
         let mut reader = CallSites(self.data_from(table));
         reader.pads(function.range.start).unwrap_or_default()
+    }
+}
+
+/// The state of an exploration.
+struct Walk<'c> {
+    range: ImageRange,
+    bytes: &'c [u8],
+    /// Where instructions begin, and which bytes they cover.
+    starts: Bits,
+    covered: Bits,
+    /// What was decoded and not yet handed on.
+    finished: Vec<Instruction>,
+    tables: BTreeSet<ImageAddress>,
+    jumps_by_table: bool,
+    is_code: bool,
+    entered: Vec<ImageAddress>,
+}
+
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn has(&self, at: usize) -> bool {
+        self.0[at / 64] >> (at % 64) & 1 != 0
+    }
+
+    fn set(&mut self, at: usize, value: bool) {
+        let bit = 1 << (at % 64);
+        match value {
+            true => self.0[at / 64] |= bit,
+            false => self.0[at / 64] &= !bit,
+        }
+    }
+}
+
+impl<'c> Walk<'c> {
+    fn new(range: ImageRange, bytes: &'c [u8]) -> Self {
+        let bits = || Bits(vec![0; bytes.len().div_ceil(64)]);
+        Self {
+            range,
+            bytes,
+            starts: bits(),
+            covered: bits(),
+            finished: Vec::new(),
+            tables: BTreeSet::new(),
+            jumps_by_table: false,
+            is_code: true,
+            entered: Vec::new(),
+        }
+    }
+
+    /// Decodes everything that a root leads to and that is not decoded yet. With `doubtful`, a path that is no code, or
+    /// that cuts through a known instruction, takes all back, and the answer is false.
+    fn follow(&mut self, root: ImageAddress, doubtful: bool) -> bool {
+        let size = self.bytes.len();
+        let (first, entered) = (self.finished.len(), self.entered.len());
+        let known_tables = doubtful.then(|| (self.tables.clone(), self.jumps_by_table));
+        let mut open = vec![root];
+        let mut sound = true;
+        let mut decoder = Decoder::with_ip(64, self.bytes, self.range.start.0, DecoderOptions::NONE);
+        let mut instruction = Instruction::default();
+        while let Some(address) = open.pop() {
+            let Some(mut at) = offset_in(self.range, address).filter(|at| *at < size) else {
+                continue;
+            };
+            self.entered.push(address);
+            let mut ended = false;
+            while at < size && !self.starts.has(at) {
+                sound &= !self.covered.has(at);
+                if decoder.set_position(at).is_err() {
+                    break;
+                }
+                decoder.set_ip(self.range.start.0 + at as u64);
+                decoder.decode_out(&mut instruction);
+                let end = at + instruction.len();
+                sound &= !instruction.is_invalid() && !(at + 1..end).any(|byte| self.starts.has(byte));
+                if instruction.is_invalid() || doubtful && !sound {
+                    self.is_code &= doubtful;
+                    sound = false;
+                    break;
+                }
+                self.starts.set(at, true);
+                (at..end).for_each(|byte| self.covered.set(byte, true));
+                self.finished.push(instruction);
+                at = end;
+                if instruction.mnemonic() == Mnemonic::Lea && instruction.is_ip_rel_memory_operand() {
+                    self.tables
+                        .insert(ImageAddress(instruction.ip_rel_memory_address()));
+                }
+                let goes_on = match instruction.flow_control() {
+                    // Code without known bounds may hold several functions.
+                    FlowControl::Call | FlowControl::ConditionalBranch => {
+                        open.push(ImageAddress(instruction.near_branch_target()));
+                        true
+                    }
+                    FlowControl::UnconditionalBranch => {
+                        open.push(ImageAddress(instruction.near_branch_target()));
+                        false
+                    }
+                    FlowControl::Next
+                    | FlowControl::IndirectCall
+                    | FlowControl::Interrupt
+                    | FlowControl::XbeginXabortXend => true,
+                    FlowControl::IndirectBranch => {
+                        self.jumps_by_table = true;
+                        false
+                    }
+                    FlowControl::Return => false,
+                    // ud2 ends a path; a system call goes on.
+                    FlowControl::Exception => is_system_call(&instruction),
+                };
+                if !goes_on {
+                    ended = true;
+                    break;
+                }
+            }
+            if !doubtful {
+                self.is_code &= ended || at < size;
+            }
+            if doubtful && !sound {
+                self.take_back(first, entered);
+                if let Some((tables, jumps)) = known_tables {
+                    (self.tables, self.jumps_by_table) = (tables, jumps);
+                }
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Forgets what was decoded since.
+    fn take_back(&mut self, first: usize, entered: usize) {
+        for instruction in self.finished.split_off(first) {
+            let at = (instruction.ip() - self.range.start.0) as usize;
+            self.starts.set(at, false);
+            (at..at + instruction.len()).for_each(|byte| self.covered.set(byte, false));
+        }
+        self.entered.truncate(entered);
     }
 }
 

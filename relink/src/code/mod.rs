@@ -5,6 +5,7 @@
 //! must contain, which is quick and finds too much. Then, around each place found, the function is decoded along its
 //! control flow, which says whether that place is an instruction. Function bounds come from the unwind table.
 
+pub mod find;
 pub mod flow;
 pub mod functions;
 pub mod search;

@@ -7,9 +7,9 @@ use crate::{
     address::{ImageAddress, ImageRange},
     code::{
         Code,
+        find::refers,
         functions::Function,
         search::{Reference, references},
-        syscalls::refers,
     },
     input::{
         Object,

@@ -72,6 +72,7 @@ impl<'a> Image<'a> {
                 Part::EntryStub if program.kind == ObjectKind::Module => Vec::new(),
                 Part::EntryStub => stubs::entry(&plan.layout),
                 Part::TrapStubs => stubs::traps(&plan.layout, plan.imports.list.len()),
+                Part::Trampolines => plan.trampolines.clone(),
                 Part::Dynamic => dynamic::table(program, plan),
                 // The OS loader fills them.
                 Part::Slots => vec![0; 16],

@@ -66,6 +66,8 @@ pub enum Part {
     EntryStub,
     /// The trap stubs.
     TrapStubs,
+    /// Replacements of instructions.
+    Trampolines,
     /// The dynamic table.
     Dynamic,
     /// The slots for `relic_start` and `relic_trap`.
@@ -73,7 +75,7 @@ pub enum Part {
 }
 
 /// The table of parts in the order of their addresses: name, segment's access, alignment.
-pub const PARTS: [(Part, &str, Access, u64); 17] = [
+pub const PARTS: [(Part, &str, Access, u64); 18] = [
     (Part::ProgramHeaders, "program headers", Access::R, 8),
     (Part::Interpreter, "interpreter", Access::R, 1),
     (Part::GnuHash, "hash", Access::R, 8),
@@ -89,6 +91,7 @@ pub const PARTS: [(Part, &str, Access, u64); 17] = [
     (Part::InfoStrings, "names", Access::R, 1),
     (Part::EntryStub, "entry stub", Access::RX, 16),
     (Part::TrapStubs, "trap stubs", Access::RX, 16),
+    (Part::Trampolines, "trampolines", Access::RX, 16),
     (Part::Dynamic, "dynamic table", Access::RW, 16),
     (Part::Slots, "runtime slots", Access::RW, 8),
 ];
@@ -124,6 +127,7 @@ impl Layout {
         relocations: &Relocations,
         relro: &Relro,
         modules: &[ListedModule],
+        trampolines: u64,
     ) -> Result<Self, RelinkError> {
         super::number("import sites", imports.site_count())?;
         let mut info_strings = StringTable::new();
@@ -159,6 +163,7 @@ impl Layout {
             Part::Dependencies => records(modules.iter().map(|module| module.dependencies.len()).sum(), 4),
             Part::EntryStub => only_program(ENTRY_STUB_SIZE),
             Part::TrapStubs => imports.list.len() as u64 * TRAP_STUB_SIZE + TRAP_TAIL_SIZE,
+            Part::Trampolines => trampolines,
             Part::Dynamic => 16 * (DYNAMIC_ENTRIES + symbols.needed.len() as u64),
             Part::Slots => TRAP_SLOT + 8,
         };

@@ -18,6 +18,7 @@ use crate::{
     error::RelinkError,
     filter::{self, FilterLevel},
     input::Object,
+    lower::Lowered,
 };
 
 use exports::Exports;
@@ -36,6 +37,8 @@ pub struct Rules {
     pub system_calls: SystemCallPolicy,
     /// Which imports are left out.
     pub filter: FilterLevel,
+    /// Whether instructions that only AMD's processors have are replaced.
+    pub to_intel: bool,
 }
 
 /// What the output will hold.
@@ -51,6 +54,8 @@ pub struct Plan<'a> {
     pub relro: Relro,
     /// Code bytes that the output has otherwise than the input.
     pub rewrites: Vec<Rewrite>,
+    /// Replacements of instructions, out of place.
+    pub trampolines: Vec<u8>,
     /// What the filter left out.
     pub unused: Vec<Import<'a>>,
     /// Byte pairs that look like system calls and are reached by no control flow.
@@ -77,12 +82,28 @@ impl<'a> Plan<'a> {
         let code = Code::of(program);
         let mut rewrites = Vec::new();
         let unreached_pairs = rewrites::system_calls(&code, rules.system_calls, &mut rewrites)?;
+        let lowered = if rules.to_intel {
+            Lowered::plan(&code)?
+        } else {
+            Lowered::default()
+        };
         let unused = filter::unused(rules.filter, program, &imports, &code)?;
         let unused = imports.leave_out(&unused.imports);
         let mut symbols = SymbolTable::new(&imports, exports, linkage)?;
         let mut relocations = Relocations::new(program, &mut imports, &symbols)?;
         let relro = Relro::of(program, &imports);
-        let layout = Layout::new(program, &imports, &symbols, &relocations, &relro, linkage.modules)?;
+        let layout = Layout::new(
+            program,
+            &imports,
+            &symbols,
+            &relocations,
+            &relro,
+            linkage.modules,
+            lowered.size,
+        )?;
+        let trampolines = layout.place(Part::Trampolines).start;
+        rewrites.extend(lowered.rewrites(trampolines)?);
+        let trampolines = lowered.trampolines(trampolines)?;
         symbols.place_module(layout.place(Part::Info).start, size_of::<ProgramInfo>() as u64);
         relocations.add_runtime_slots(&symbols, &layout);
         Ok(Self {
@@ -91,6 +112,7 @@ impl<'a> Plan<'a> {
             relocations,
             relro,
             rewrites,
+            trampolines,
             unused,
             unreached_pairs,
             modules: linkage.modules,
