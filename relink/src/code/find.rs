@@ -32,32 +32,27 @@ impl Code<'_> {
         let mut candidates = pairs(self, contains);
         candidates.retain(|address| filter(*address));
         // Candidates ascend, so those of one function stand together.
-        let mut functions: Vec<Function> = Vec::new();
+        let pieces: Vec<Vec<(Place, &[ImageAddress])>> = candidates
+            .par_chunks(CHUNK)
+            .map(|chunk| self.by_place(chunk))
+            .collect();
         let mut gaps: Vec<ImageRange> = Vec::new();
-        for &address in &candidates {
-            if functions
-                .last()
-                .is_some_and(|function| function.range.covers(address, 1))
-                || gaps.last().is_some_and(|gap| gap.covers(address, 1))
-            {
-                continue;
-            }
-            match self.functions.around(address) {
-                Some(function) => functions.push(function),
-                None => {
-                    let segment = self
-                        .segments
-                        .iter()
-                        .find(|segment| segment.range().covers(address, 1));
-                    gaps.extend(segment.map(|segment| self.functions.gap_around(address, segment.range())));
-                }
+        let mut functions: Vec<(Function, &[ImageAddress])> = Vec::new();
+        for (place, addresses) in pieces.into_iter().flatten() {
+            match place {
+                Place::Function(function) => functions.push((function, addresses)),
+                // A gap on the border of two chunks is there twice.
+                Place::Gap(gap) if gaps.last() != Some(&gap) => gaps.push(gap),
+                Place::Gap(_) => {}
             }
         }
         let mut instructions: Vec<T> = functions
             .par_iter()
-            .flat_map_iter(|function| {
+            .flat_map_iter(|(function, addresses)| {
                 let mut found = Vec::new();
-                self.explore(function, &mut |instruction| found.extend(wanted(instruction)));
+                self.explore_for(function, addresses, &mut |instruction| {
+                    found.extend(wanted(instruction));
+                });
                 found
             })
             .collect();
@@ -66,6 +61,44 @@ impl Code<'_> {
             instructions,
             candidates,
         }
+    }
+}
+
+/// How many byte pairs one task looks at.
+const CHUNK: usize = 256;
+
+/// Where a byte pair is.
+enum Place {
+    Function(Function),
+    /// Between functions.
+    Gap(ImageRange),
+}
+
+impl Code<'_> {
+    /// Ascending addresses by the function or gap that they are in.
+    fn by_place<'s>(&self, addresses: &'s [ImageAddress]) -> Vec<(Place, &'s [ImageAddress])> {
+        let mut places = Vec::new();
+        let mut rest = addresses;
+        while let Some(&first) = rest.first() {
+            let place = match self.functions.around(first) {
+                Some(function) => Place::Function(function),
+                None => {
+                    let mut segments = self.segments.iter().map(|segment| segment.range());
+                    let within = segments.find(|range| range.covers(first, 1)).unwrap_or_default();
+                    Place::Gap(self.functions.gap_around(first, within))
+                }
+            };
+            let range = match &place {
+                Place::Function(function) => function.range,
+                Place::Gap(gap) => *gap,
+            };
+            // At least itself, so that this ends.
+            let count = rest.partition_point(|address| *address < range.end()).max(1);
+            let (own, others) = rest.split_at(count);
+            places.push((place, own));
+            rest = others;
+        }
+        places
     }
 }
 

@@ -22,10 +22,28 @@ impl Code<'_> {
     /// branches, through its jump tables, to its landing pads, and from pointers into it that data holds. Each is visited
     /// once, in no particular order.
     pub fn explore(&self, function: &Function, visit: &mut impl FnMut(&Instruction)) -> Exploration {
+        self.explore_from(function.range, self.roots(function), visit)
+    }
+
+    /// As [`Self::explore`], as far as it takes to know what the bytes at some places in the function are.
+    pub fn explore_for(
+        &self,
+        function: &Function,
+        places: &[ImageAddress],
+        visit: &mut impl FnMut(&Instruction),
+    ) {
+        let known = |walk: &Walk<'_>| {
+            let mut offsets = places.iter().map(|place| offset_in(function.range, *place));
+            offsets.all(|at| at.and_then(|at| walk.bytes_known.get(at)) != Some(&Known::NOTHING))
+        };
+        self.walk(function.range, self.roots(function), &known, visit);
+    }
+
+    fn roots(&self, function: &Function) -> Vec<ImageAddress> {
         let mut roots = vec![function.range.start];
         roots.extend(self.landing_pads(function));
         roots.extend_from_slice(self.entry_points_in(function.range));
-        self.explore_from(function.range, roots, visit)
+        roots
     }
 
     /// As [`Self::explore`], from given addresses in a range.
@@ -35,21 +53,37 @@ impl Code<'_> {
         roots: Vec<ImageAddress>,
         visit: &mut impl FnMut(&Instruction),
     ) -> Exploration {
-        let Some(bytes) = self.bytes_from(range.start) else {
-            return Exploration::default();
-        };
+        let all = |_: &Walk<'_>| false;
+        self.walk(range, roots, &all, visit)
+            .map_or_else(Exploration::default, |mut walk| {
+                walk.entered.sort_unstable();
+                walk.entered.dedup();
+                Exploration {
+                    is_code: walk.is_code,
+                    entered: walk.entered,
+                }
+            })
+    }
+
+    /// Explores until `enough` says so in front of a jump table's entry.
+    fn walk(
+        &self,
+        range: ImageRange,
+        roots: Vec<ImageAddress>,
+        enough: &dyn Fn(&Walk<'_>) -> bool,
+        visit: &mut impl FnMut(&Instruction),
+    ) -> Option<Walk<'_>> {
+        let bytes = self.bytes_from(range.start)?;
         let size = usize::try_from(range.size).unwrap_or(usize::MAX).min(bytes.len());
         let mut walk = Walk::new(range, &bytes[..size]);
         for root in roots {
-            walk.follow(root, false);
+            walk.follow(root, visit);
         }
-        walk.finished.iter().for_each(&mut *visit);
-        walk.finished.clear();
         // A jump through a register may lead by any of the tables that the function refers to. Where a table ends nobody
         // says; behind it stand other tables, whose distances lead anywhere. So tables are taken by ascending address, each
         // up to the next, entry by entry, and an entry that does not lead to whole instructions ends its table.
         let mut done: BTreeMap<ImageAddress, usize> = BTreeMap::new();
-        while walk.jumps_by_table {
+        while walk.jumps_by_table && !enough(&walk) {
             let next = walk
                 .tables
                 .iter()
@@ -61,20 +95,11 @@ impl Code<'_> {
                 .table_entry(table, *entry, end)
                 .filter(|target| range.covers(*target, 1));
             match target {
-                Some(target) if walk.follow(target, true) => {
-                    *entry += 1;
-                    walk.finished.iter().for_each(&mut *visit);
-                    walk.finished.clear();
-                }
+                Some(target) if walk.try_to_follow(target, visit) => *entry += 1,
                 _ => *entry = usize::MAX,
             }
         }
-        walk.entered.sort_unstable();
-        walk.entered.dedup();
-        Exploration {
-            is_code: walk.is_code,
-            entered: walk.entered,
-        }
+        Some(walk)
     }
 
     /// The target of an entry of a jump table: 32-bit distances from its own start, up to another one's.
@@ -106,42 +131,38 @@ impl Code<'_> {
 struct Walk<'c> {
     range: ImageRange,
     bytes: &'c [u8],
-    /// Where instructions begin, and which bytes they cover.
-    starts: Bits,
-    covered: Bits,
-    /// What was decoded and not yet handed on.
-    finished: Vec<Instruction>,
+    /// What each byte is known to be.
+    bytes_known: Vec<Known>,
     tables: BTreeSet<ImageAddress>,
     jumps_by_table: bool,
     is_code: bool,
     entered: Vec<ImageAddress>,
 }
 
-struct Bits(Vec<u64>);
+/// What a byte is known to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Known(u8);
 
-impl Bits {
-    fn has(&self, at: usize) -> bool {
-        self.0[at / 64] >> (at % 64) & 1 != 0
-    }
+impl Known {
+    const NOTHING: Self = Self(0);
+    /// An instruction's first byte.
+    const FIRST: Self = Self(1);
+    /// Another byte of one.
+    const FURTHER: Self = Self(2);
+}
 
-    fn set(&mut self, at: usize, value: bool) {
-        let bit = 1 << (at % 64);
-        match value {
-            true => self.0[at / 64] |= bit,
-            false => self.0[at / 64] &= !bit,
-        }
-    }
+/// Where a path goes on behind an instruction.
+struct Onward {
+    falls_through: bool,
+    branch: Option<ImageAddress>,
 }
 
 impl<'c> Walk<'c> {
     fn new(range: ImageRange, bytes: &'c [u8]) -> Self {
-        let bits = || Bits(vec![0; bytes.len().div_ceil(64)]);
         Self {
             range,
             bytes,
-            starts: bits(),
-            covered: bits(),
-            finished: Vec::new(),
+            bytes_known: vec![Known::NOTHING; bytes.len()],
             tables: BTreeSet::new(),
             jumps_by_table: false,
             is_code: true,
@@ -149,14 +170,40 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Decodes everything that a root leads to and that is not decoded yet. With `doubtful`, a path that is no code, or
-    /// that cuts through a known instruction, takes all back, and the answer is false.
-    fn follow(&mut self, root: ImageAddress, doubtful: bool) -> bool {
+    /// Visits everything that a root leads to and that is not known yet.
+    fn follow(&mut self, root: ImageAddress, visit: &mut impl FnMut(&Instruction)) {
+        self.decode(root, false, visit);
+    }
+
+    /// The same for a root that may be none: where a path is no code, or cuts through a known instruction, nothing is
+    /// visited, and the answer is false.
+    fn try_to_follow(&mut self, root: ImageAddress, visit: &mut impl FnMut(&Instruction)) -> bool {
+        if offset_in(self.range, root).and_then(|at| self.bytes_known.get(at)) == Some(&Known::FIRST) {
+            self.entered.push(root);
+            return true;
+        }
+        let (tables, jumps, entered) = (self.tables.clone(), self.jumps_by_table, self.entered.len());
+        let mut found: Vec<Instruction> = Vec::new();
+        let sound = self.decode(root, true, &mut |instruction: &Instruction| {
+            found.push(*instruction)
+        });
+        if sound {
+            found.iter().for_each(visit);
+        } else {
+            for instruction in found {
+                let at = (instruction.ip() - self.range.start.0) as usize;
+                self.bytes_known[at..at + instruction.len()].fill(Known::NOTHING);
+            }
+            (self.tables, self.jumps_by_table) = (tables, jumps);
+            self.entered.truncate(entered);
+        }
+        sound
+    }
+
+    /// Decodes everything that a root leads to. A doubtful root's walk ends at the first contradiction.
+    fn decode(&mut self, root: ImageAddress, doubtful: bool, visit: &mut impl FnMut(&Instruction)) -> bool {
         let size = self.bytes.len();
-        let (first, entered) = (self.finished.len(), self.entered.len());
-        let known_tables = doubtful.then(|| (self.tables.clone(), self.jumps_by_table));
         let mut open = vec![root];
-        let mut sound = true;
         let mut decoder = Decoder::with_ip(64, self.bytes, self.range.start.0, DecoderOptions::NONE);
         let mut instruction = Instruction::default();
         while let Some(address) = open.pop() {
@@ -165,77 +212,66 @@ impl<'c> Walk<'c> {
             };
             self.entered.push(address);
             let mut ended = false;
-            while at < size && !self.starts.has(at) {
-                sound &= !self.covered.has(at);
+            while at < size && self.bytes_known[at] != Known::FIRST {
                 if decoder.set_position(at).is_err() {
                     break;
                 }
                 decoder.set_ip(self.range.start.0 + at as u64);
                 decoder.decode_out(&mut instruction);
                 let end = at + instruction.len();
-                sound &= !instruction.is_invalid() && !(at + 1..end).any(|byte| self.starts.has(byte));
-                if instruction.is_invalid() || doubtful && !sound {
-                    self.is_code &= doubtful;
-                    sound = false;
+                let cuts = self.bytes_known[at] == Known::FURTHER
+                    || self.bytes_known[at..end].contains(&Known::FIRST);
+                if instruction.is_invalid() || cuts && doubtful {
+                    if doubtful {
+                        return false;
+                    }
+                    self.is_code = false;
+                    ended = true;
                     break;
                 }
-                self.starts.set(at, true);
-                (at..end).for_each(|byte| self.covered.set(byte, true));
-                self.finished.push(instruction);
+                self.bytes_known[at..end].fill(Known::FURTHER);
+                self.bytes_known[at] = Known::FIRST;
+                visit(&instruction);
                 at = end;
-                if instruction.mnemonic() == Mnemonic::Lea && instruction.is_ip_rel_memory_operand() {
-                    self.tables
-                        .insert(ImageAddress(instruction.ip_rel_memory_address()));
-                }
-                let goes_on = match instruction.flow_control() {
-                    // Code without known bounds may hold several functions.
-                    FlowControl::Call | FlowControl::ConditionalBranch => {
-                        open.push(ImageAddress(instruction.near_branch_target()));
-                        true
-                    }
-                    FlowControl::UnconditionalBranch => {
-                        open.push(ImageAddress(instruction.near_branch_target()));
-                        false
-                    }
-                    FlowControl::Next
-                    | FlowControl::IndirectCall
-                    | FlowControl::Interrupt
-                    | FlowControl::XbeginXabortXend => true,
-                    FlowControl::IndirectBranch => {
-                        self.jumps_by_table = true;
-                        false
-                    }
-                    FlowControl::Return => false,
-                    // ud2 ends a path; a system call goes on.
-                    FlowControl::Exception => is_system_call(&instruction),
-                };
-                if !goes_on {
+                let onward = self.onward(&instruction);
+                open.extend(onward.branch);
+                if !onward.falls_through {
                     ended = true;
                     break;
                 }
             }
-            if !doubtful {
-                self.is_code &= ended || at < size;
-            }
-            if doubtful && !sound {
-                self.take_back(first, entered);
-                if let Some((tables, jumps)) = known_tables {
-                    (self.tables, self.jumps_by_table) = (tables, jumps);
-                }
-                return false;
-            }
+            self.is_code &= doubtful || ended || at < size;
         }
         true
     }
 
-    /// Forgets what was decoded since.
-    fn take_back(&mut self, first: usize, entered: usize) {
-        for instruction in self.finished.split_off(first) {
-            let at = (instruction.ip() - self.range.start.0) as usize;
-            self.starts.set(at, false);
-            (at..at + instruction.len()).for_each(|byte| self.covered.set(byte, false));
+    /// Where a path goes on, and what else an instruction says about it.
+    fn onward(&mut self, instruction: &Instruction) -> Onward {
+        if instruction.mnemonic() == Mnemonic::Lea && instruction.is_ip_rel_memory_operand() {
+            self.tables
+                .insert(ImageAddress(instruction.ip_rel_memory_address()));
         }
-        self.entered.truncate(entered);
+        let falls_through = match instruction.flow_control() {
+            FlowControl::Next
+            | FlowControl::Call
+            | FlowControl::ConditionalBranch
+            | FlowControl::IndirectCall
+            | FlowControl::Interrupt
+            | FlowControl::XbeginXabortXend => true,
+            FlowControl::UnconditionalBranch | FlowControl::Return => false,
+            FlowControl::IndirectBranch => {
+                self.jumps_by_table = true;
+                false
+            }
+            // ud2 ends a path; a system call goes on.
+            FlowControl::Exception => is_system_call(instruction),
+        };
+        // A call counts: code without known bounds may hold several functions.
+        let target = instruction.near_branch_target();
+        Onward {
+            falls_through,
+            branch: (target != 0).then_some(ImageAddress(target)),
+        }
     }
 }
 

@@ -13,6 +13,8 @@ pub mod syscalls;
 
 use std::sync::OnceLock;
 
+use rayon::prelude::*;
+
 use crate::{
     address::{ImageAddress, ImageRange},
     input::{
@@ -133,7 +135,7 @@ impl<'a> Code<'a> {
                 .chain([object.entry])
                 .filter(|&address| self.contains(address))
                 .collect();
-            all.sort_unstable();
+            all.par_sort_unstable();
             all.dedup();
             all
         })

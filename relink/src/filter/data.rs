@@ -99,7 +99,7 @@ fn confirmed(code: &Code<'_>, found: &[Reference]) -> HashSet<ImageAddress> {
 
 fn refers_from(code: &Code<'_>, function: &Function, place: ImageAddress, target: ImageAddress) -> bool {
     let mut found = false;
-    code.explore(function, &mut |instruction| {
+    code.explore_for(function, &[place], &mut |instruction| {
         found |= refers(instruction, place, target);
     });
     found

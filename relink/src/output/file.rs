@@ -1,6 +1,7 @@
 //! Files that appear whole or not at all.
 
 use std::{
+    borrow::Cow,
     fs,
     io::{self, Write as _},
     os::unix::fs::{FileExt as _, PermissionsExt as _},
@@ -9,7 +10,10 @@ use std::{
 
 use relic_core::program::{RUNTIME_LIBRARY, START_SYMBOL};
 
-use crate::error::{RelinkError, io_error};
+use crate::{
+    error::{RelinkError, io_error},
+    title::source::Source,
+};
 
 use super::Image;
 
@@ -26,8 +30,8 @@ pub(crate) struct OutputFile<'a> {
 
 /// What a file holds.
 pub(crate) enum Content<'a> {
-    /// A program or a module.
-    Image(&'a Image<'a>),
+    /// A program or a module, and the file that it was made of.
+    Image(&'a Image<'a>, &'a Source),
     /// Text about it.
     Text(&'a str),
 }
@@ -63,7 +67,7 @@ pub(crate) fn write_all(
         made.create(folder)?;
         let file = temporary(folder)?;
         let written = match content {
-            Content::Image(image) => fill(file.as_file(), image),
+            Content::Image(image, source) => fill(file.as_file(), image, source),
             Content::Text(text) => file.as_file().write_all_at(text.as_bytes(), 0),
         };
         written.map_err(io_error("writing to", file.path()))?;
@@ -89,13 +93,36 @@ fn folder_of(path: &Path) -> &Path {
     }
 }
 
-fn fill(file: &fs::File, image: &Image<'_>) -> io::Result<()> {
+fn fill(file: &fs::File, image: &Image<'_>, source: &Source) -> io::Result<()> {
     // What no piece covers stays a hole: zeros that take no space.
     file.set_len(image.size)?;
     for (offset, bytes) in &image.pieces {
-        file.write_all_at(bytes, offset.0)?;
+        let copied = match bytes {
+            Cow::Borrowed(bytes) => copy(source, bytes, file, offset.0),
+            Cow::Owned(_) => 0,
+        };
+        let rest = bytes.get(copied..).unwrap_or_default();
+        file.write_all_at(rest, offset.0 + copied as u64)?;
     }
     make_executable(file)
+}
+
+/// Has the kernel copy bytes of the input, which it does without mapping them. Returns how many it copied: not every pair
+/// of file systems can.
+fn copy(source: &Source, bytes: &[u8], file: &fs::File, to: u64) -> usize {
+    let Some((input, from)) = source.in_file(bytes) else {
+        return 0;
+    };
+    let mut copied = 0;
+    while copied < bytes.len() {
+        let (mut from, mut to) = (from + copied as u64, to + copied as u64);
+        let left = bytes.len() - copied;
+        match rustix::fs::copy_file_range(input, Some(&mut from), file, Some(&mut to), left) {
+            Ok(count) if count > 0 => copied += count,
+            _ => break,
+        }
+    }
+    copied
 }
 
 /// Files that took their names and were not there before: removed when dropped.

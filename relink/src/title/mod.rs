@@ -152,9 +152,10 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
         .listed
         .iter()
         .zip(&module_images)
-        .map(|(module, image)| OutputFile {
+        .zip(&title.order.modules)
+        .map(|((module, image), &at)| OutputFile {
             path: options.output.with_file_name(&module.file),
-            content: Content::Image(image),
+            content: Content::Image(image, &sources[at]),
         })
         .chain(manifest.as_deref().map(|text| OutputFile {
             path: manifest::path_of(&options.output),
@@ -167,7 +168,7 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
         // The program takes its name last: where it is, everything is.
         .chain([OutputFile {
             path: options.output.clone(),
-            content: Content::Image(&program_image),
+            content: Content::Image(&program_image, &executable),
         }])
         .collect();
     for output in &outputs {

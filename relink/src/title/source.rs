@@ -21,7 +21,7 @@ pub struct Source {
 enum Content {
     /// An empty file can't be mapped.
     Empty,
-    Mapped(memmap2::Mmap),
+    Mapped(fs::File, memmap2::Mmap),
     /// Unpacked from a container, or changed by patches.
     Owned(Vec<u8>),
 }
@@ -52,7 +52,7 @@ impl Source {
                 unsafe { memmap2::Mmap::map(&file) }.map_err(io_error("mapping the input", path))?;
             match container::unwrap(&mapping)? {
                 std::borrow::Cow::Owned(bytes) => Content::Owned(bytes),
-                std::borrow::Cow::Borrowed(_) => Content::Mapped(mapping),
+                std::borrow::Cow::Borrowed(_) => Content::Mapped(file, mapping),
             }
         };
         Ok(Self {
@@ -69,12 +69,25 @@ impl Source {
         name.to_string_lossy().into_owned()
     }
 
+    /// The open file, where the bytes are its own, and where in it some of them stand.
+    #[must_use]
+    pub fn in_file(&self, bytes: &[u8]) -> Option<(&fs::File, u64)> {
+        match &self.content {
+            Content::Mapped(file, mapping) => {
+                let offset = bytes.as_ptr().addr().checked_sub(mapping.as_ptr().addr())?;
+                let end = offset.checked_add(bytes.len())?;
+                (end <= mapping.len()).then_some((file, offset as u64))
+            }
+            Content::Empty | Content::Owned(_) => None,
+        }
+    }
+
     /// Changes the bytes, which are a copy from then on: the file itself is never written.
     pub fn change<R>(&mut self, change: impl FnOnce(&mut [u8]) -> R) -> R {
         let mut bytes = match std::mem::replace(&mut self.content, Content::Empty) {
             Content::Owned(bytes) => bytes,
             Content::Empty => Vec::new(),
-            Content::Mapped(mapping) => mapping.to_vec(),
+            Content::Mapped(_, mapping) => mapping.to_vec(),
         };
         let result = change(&mut bytes);
         self.content = Content::Owned(bytes);
@@ -88,7 +101,7 @@ impl Deref for Source {
     fn deref(&self) -> &[u8] {
         match &self.content {
             Content::Empty => &[],
-            Content::Mapped(mapping) => mapping,
+            Content::Mapped(_, mapping) => mapping,
             Content::Owned(bytes) => bytes,
         }
     }
