@@ -88,7 +88,20 @@ pub fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkError> {
 ///
 /// As [`relink`], less what concerns files.
 pub fn relink_image(bytes: &[u8]) -> Result<(output::Image<'_>, RelinkReport), RelinkError> {
-    title::relink_alone(bytes, input::ObjectKind::Program, plan::Rules::default())
+    relink_object(bytes, input::ObjectKind::Program, plan::Rules::default())
+}
+
+/// Relinks one program or module that is in memory as if it were alone, without touching any file.
+///
+/// # Errors
+///
+/// As [`relink`], less what concerns files.
+pub fn relink_object(
+    bytes: &[u8],
+    kind: input::ObjectKind,
+    rules: plan::Rules,
+) -> Result<(output::Image<'_>, RelinkReport), RelinkError> {
+    title::relink_alone(bytes, kind, rules)
 }
 
 /// What one program or module asks for and exports, seen without the rest of its title.
@@ -101,5 +114,5 @@ pub fn inspect(bytes: &[u8], kind: input::ObjectKind) -> Result<RelinkReport, Re
         system_calls: SystemCallPolicy::Trap,
         ..plan::Rules::default()
     };
-    title::relink_alone(bytes, kind, rules).map(|(_, report)| report)
+    relink_object(bytes, kind, rules).map(|(_, report)| report)
 }

@@ -7,9 +7,13 @@ use relic_core::{Nid, program::ImportKind};
 
 use crate::{
     address::{FileOffset, ImageRange},
-    code::syscalls::TRAP,
     input::{Object, segments::Access},
-    plan::{Plan, imports::Import, linkage::ListedModule, rewrites::Rewrite},
+    plan::{
+        Plan,
+        imports::Import,
+        linkage::ListedModule,
+        rewrites::{Reason, Rewrite},
+    },
     title::modules::ModuleFile,
 };
 
@@ -239,17 +243,18 @@ impl RelinkReport {
                 count: plan.unreached_pairs,
             });
         }
-        let trapped = plan
-            .rewrites
-            .iter()
-            .filter(|rewrite| rewrite.bytes == TRAP)
-            .count();
+        let count = |reason| {
+            plan.rewrites
+                .iter()
+                .filter(|rewrite| rewrite.reason == reason)
+                .count()
+        };
+        let (trapped, lowered) = (count(Reason::SystemCall), count(Reason::Lowered));
         if trapped > 0 {
             notes.push(Note::Trapped { count: trapped });
         }
-        if plan.rewrites.len() > trapped {
-            let count = plan.rewrites.len() - trapped;
-            notes.push(Note::Lowered { count });
+        if lowered > 0 {
+            notes.push(Note::Lowered { count: lowered });
         }
         if plan.relro.dropped {
             notes.push(Note::RelroDropped);

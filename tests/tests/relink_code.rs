@@ -260,6 +260,127 @@ fn data_imports_with_any_kind_of_reference_stay() {
 }
 
 #[test]
+fn functions_that_no_reachable_code_calls_are_left_out() {
+    let source = r#"
+        /* Nothing leads to these two, of which the second is kept by the linker all the same. */
+        __attribute__((noinline, used)) static int last(void) { return puts("never"); }
+        __attribute__((noinline, used)) static int never(void) { return last() + (int)strlen("x"); }
+        __attribute__((noinline)) static int by_pointer(void) { return snprintf(NULL, 0, "four"); }
+        int (*volatile pointer)(void) = by_pointer;
+        __attribute__((noinline)) static int taken(const void *a, const void *b) { return memcmp(a, b, 1); }
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            int (*volatile local)(const void *, const void *) = taken;
+            printf("%d %d\n", pointer(), local("a", argc > 9 ? "b" : "a"));
+            return 0;
+        }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", source)];
+    let kept = relinked(folder.path(), &files, SystemCallPolicy::Refuse, FilterLevel::Data).unwrap();
+    assert!(kept.unused.is_empty(), "{:?}", kept.unused);
+    let report = relinked(
+        folder.path(),
+        &files,
+        SystemCallPolicy::Refuse,
+        FilterLevel::Reachable,
+    )
+    .unwrap();
+    let mut unused: Vec<_> = report.unused.iter().filter_map(|import| import.name).collect();
+    unused.sort_unstable();
+    assert_eq!(unused, ["puts", "strlen"]);
+    assert_eq!(report.relocations + 2, kept.relocations);
+    let outcome = run(&folder.path().join("out/app"), &[]).unwrap();
+    assert_eq!(
+        (&*outcome.stdout, outcome.code),
+        ("4 0\n", Some(0)),
+        "{outcome:?}"
+    );
+
+    // The stubs that are left push their slots' new indices.
+    let bytes = fs::read(folder.path().join("out/app")).unwrap();
+    let elf = goblin::elf::Elf::parse(&bytes).unwrap();
+    let text = elf
+        .program_headers
+        .iter()
+        .find(|header| header.p_type == 1)
+        .unwrap();
+    let code = &bytes[text.file_range()];
+    let mut indices = Vec::new();
+    for at in 0..=code.len() - 16 {
+        if code[at..at + 2] == [0xff, 0x25] && code[at + 6] == 0x68 && code[at + 11] == 0xe9 {
+            let word = |at: usize| u32::from_le_bytes(code[at..at + 4].try_into().unwrap());
+            let slot = u64::from(word(at + 2)) + at as u64 + 6;
+            let place = elf
+                .pltrelocs
+                .iter()
+                .position(|relocation| relocation.r_offset == slot);
+            assert_eq!(place, Some(word(at + 7) as usize));
+            indices.push(word(at + 7));
+        }
+    }
+    assert_eq!(indices.len(), elf.pltrelocs.len());
+    let dead = report
+        .rewrites
+        .iter()
+        .filter(|rewrite| rewrite.was == "unused linkage stub")
+        .count();
+    assert_eq!(dead, 2);
+}
+
+#[test]
+fn what_level_2_can_t_analyse_is_an_error() {
+    // A call to code without unwind information.
+    let bare = r#"
+        __asm__(".text\n.globl bare\n.hidden bare\nbare: ret\n");
+        extern void bare(void);
+        int main(void) { bare(); return 0; }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", bare)];
+    let error = relinked(
+        folder.path(),
+        &files,
+        SystemCallPolicy::Refuse,
+        FilterLevel::Reachable,
+    )
+    .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("without unwind information") && text.contains("--unused-filter"),
+        "{text}"
+    );
+    assert!(!folder.path().join("out").exists());
+    assert!(relinked(folder.path(), &files, SystemCallPolicy::Refuse, FilterLevel::Data).is_ok());
+}
+
+/// Programs and modules do the same with the strictest filter.
+#[test]
+fn filtered_programs_run() {
+    let kit = Kit::new().unwrap();
+    for guest in ["hello", "threads", "title", "exceptions"] {
+        let folder = tempfile::tempdir().unwrap();
+        let input = kit.build_guest(&kit.guest(guest), folder.path()).unwrap();
+        let [kept, filtered] = [FilterLevel::Keep, FilterLevel::Reachable].map(|filter| {
+            let output = folder.path().join("out/app");
+            relink(&RelinkOptions {
+                input: input.clone(),
+                output: output.clone(),
+                runtime_library: Some(runtime_library().unwrap()),
+                filter,
+                ..RelinkOptions::default()
+            })
+            .unwrap();
+            run(&output, &[]).unwrap()
+        });
+        assert_eq!(
+            (&kept.stdout, kept.code),
+            (&filtered.stdout, filtered.code),
+            "{guest}: {filtered:?}"
+        );
+    }
+}
+
+#[test]
 fn the_filter_loses_no_relocation_of_ordinary_programs() {
     let kit = Kit::new().unwrap();
     for guest in ["hello", "threads", "title", "exceptions"] {

@@ -185,7 +185,7 @@ impl<'c> Walk<'c> {
         let (tables, jumps, entered) = (self.tables.clone(), self.jumps_by_table, self.entered.len());
         let mut found: Vec<Instruction> = Vec::new();
         let sound = self.decode(root, true, &mut |instruction: &Instruction| {
-            found.push(*instruction)
+            found.push(*instruction);
         });
         if sound {
             found.iter().for_each(visit);

@@ -10,6 +10,10 @@ use crate::{
     input::{Object, segments::Segment},
 };
 
+/// How every linker encodes the table: version, distance to the frames, 32-bit count, pairs of 32-bit distances. Other
+/// encodings are not searched.
+const ENCODING: [u8; 4] = [1, 0x1b, 0x03, 0x3b];
+
 type Bytes<'a> = EndianSlice<'a, LittleEndian>;
 
 /// The functions of an object. Empty where it has no unwind table that can be searched.
@@ -137,7 +141,9 @@ impl<'a> Table<'a> {
                 .get(crate::FileOffset(segment.offset.0 + inside), size)
         };
         let start = segment.range.start;
-        let header = EhFrameHdr::new(bytes_at(segment, start)?, LittleEndian);
+        let bytes = bytes_at(segment, start)?;
+        bytes.starts_with(&ENCODING).then_some(())?;
+        let header = EhFrameHdr::new(bytes, LittleEndian);
         let bases = BaseAddresses::default().set_eh_frame_hdr(start.0);
         let header = header.parse(&bases, 8).ok()?;
         header.table()?;
@@ -153,7 +159,11 @@ impl<'a> Table<'a> {
     }
 
     fn function(&self, pointer: Pointer) -> Option<Function> {
-        let offset = self.header.table()?.pointer_to_offset(pointer).ok()?;
+        let (Pointer::Direct(address), Pointer::Direct(frames)) = (pointer, self.header.eh_frame_ptr())
+        else {
+            return None;
+        };
+        let offset = usize::try_from(address.checked_sub(frames)?).ok()?.into();
         let fde = self
             .frames
             .fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset)

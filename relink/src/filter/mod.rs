@@ -9,6 +9,7 @@
 //! An import that data itself points at (in a table of functions, say) is always kept.
 
 pub mod data;
+pub mod reachable;
 
 use hashbrown::HashSet;
 
@@ -37,6 +38,19 @@ pub enum FilterLevel {
 pub struct Unused {
     /// The imports.
     pub imports: HashSet<ImportIndex>,
+    /// The stubs of the procedure linkage table, where it is to be compacted.
+    pub stubs: Vec<Stub>,
+}
+
+/// One stub of the procedure linkage table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stub {
+    /// Where it begins.
+    pub address: ImageAddress,
+    /// Where its jump is.
+    pub jump: ImageAddress,
+    /// The slot that it jumps through.
+    pub slot: ImageAddress,
 }
 
 /// Finds the imports that a level leaves out.
@@ -54,10 +68,9 @@ pub fn unused(
         FilterLevel::Keep => Ok(Unused::default()),
         FilterLevel::Data => Ok(Unused {
             imports: data::unused(&Slots::of(object, imports), object, code),
+            stubs: Vec::new(),
         }),
-        FilterLevel::Reachable => Err(RelinkError::Filter {
-            reason: "level 2 is not there yet".to_owned(),
-        }),
+        FilterLevel::Reachable => reachable::unused(&Slots::of(object, imports), object, code),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     address::ImageAddress,
     code::Code,
     error::{LowerProblem, RelinkError},
-    plan::rewrites::Rewrite,
+    plan::rewrites::{Reason, Rewrite},
 };
 
 use sites::Site;
@@ -114,6 +114,7 @@ impl Lowered {
                 address: site.address,
                 bytes,
                 was: site.name,
+                reason: Reason::Lowered,
             });
         }
         Ok(rewrites)

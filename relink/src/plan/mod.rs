@@ -11,9 +11,11 @@ pub mod rewrites;
 pub mod strings;
 pub mod symbols;
 
+use hashbrown::HashSet;
 use relic_core::program::ProgramInfo;
 
 use crate::{
+    address::ImageAddress,
     code::{Code, syscalls::SystemCallPolicy},
     error::RelinkError,
     filter::{self, FilterLevel},
@@ -88,9 +90,23 @@ impl<'a> Plan<'a> {
             Lowered::default()
         };
         let unused = filter::unused(rules.filter, program, &imports, &code)?;
+        let stubs = unused.stubs;
         let unused = imports.leave_out(&unused.imports);
         let mut symbols = SymbolTable::new(&imports, exports, linkage)?;
         let mut relocations = Relocations::new(program, &mut imports, &symbols)?;
+        let left_out: HashSet<ImageAddress> = program
+            .relocations
+            .iter()
+            .filter(|relocation| imports.is_left_out(relocation.symbol))
+            .map(|relocation| relocation.target)
+            .collect();
+        rewrites::linkage_table(
+            &code,
+            &stubs,
+            &relocations.jump_slots,
+            |slot| left_out.contains(&slot),
+            &mut rewrites,
+        );
         let relro = Relro::of(program, &imports);
         let layout = Layout::new(
             program,
