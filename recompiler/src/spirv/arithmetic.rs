@@ -94,17 +94,36 @@ impl Emitter<'_> {
                     rspirv::dr::Operand::IdRef(both),
                     rspirv::dr::Operand::LiteralBit32(index),
                 ];
-                self.op_with(S::CompositeExtract, ty, operands)
+                let part = self.op_with(S::CompositeExtract, ty, operands)?;
+                // The guest's exponent of what is infinite or no number is 0, and its mantissa is the number; SPIR-V
+                // leaves both undefined.
+                let truth = self.b.type_bool();
+                let size = self.ext(float, GLOp::FAbs, &x)?;
+                let infinity = match source {
+                    Type::F64 => self.constant(Type::F64, f64::INFINITY.to_bits()),
+                    _ => self.float(f32::INFINITY),
+                };
+                let finite = self.op(S::FOrdLessThan, truth, &[size, infinity])?;
+                let otherwise = if index == 1 { self.word(0) } else { x[0] };
+                self.op(S::Select, ty, &[finite, part, otherwise])
             }
             Op::Fract => {
                 // x - floor(x), kept below 1.
                 let floor = self.ext(ty, GLOp::Floor, &x)?;
                 let rest = self.op(S::FSub, ty, &[x[0], floor])?;
-                if wide {
-                    return Ok(rest);
-                }
-                let below = self.constant(Type::F32, 0x3f7f_ffff);
-                self.ext(ty, GLOp::NMin, &[rest, below])
+                // Of an infinity it is NaN.
+                let (one, below) = if wide {
+                    let one = 1.0_f64;
+                    (
+                        self.constant(Type::F64, one.to_bits()),
+                        self.constant(Type::F64, one.next_down().to_bits()),
+                    )
+                } else {
+                    (self.float(1.0), self.constant(Type::F32, 0x3f7f_ffff))
+                };
+                let truth = self.b.type_bool();
+                let reached = self.op(S::FOrdGreaterThanEqual, truth, &[rest, one])?;
+                self.op(S::Select, ty, &[reached, below, rest])
             }
             Op::F32ToU32 | Op::F32ToS32 | Op::F64ToU32 | Op::F64ToS32 => self.saturating_integer(inst, x[0]),
             Op::PackHalf | Op::PackSnorm16 | Op::PackUnorm16 => {

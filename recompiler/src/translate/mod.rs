@@ -4,7 +4,9 @@
 //! takes is refused by name.
 
 mod branch;
+mod bytes;
 mod compare;
+mod convert;
 mod data_share;
 pub(crate) mod export;
 mod float;
@@ -17,6 +19,8 @@ mod mode;
 mod operand;
 mod packed;
 mod scalar;
+mod scalar_bits;
+mod scalar_compare;
 mod scalar_memory;
 mod start;
 mod variables;
