@@ -224,6 +224,8 @@ ops! {
     F64ToF32 "f64_to_f32" F32 (F64) Pure;
     /// Two halves from floats, nearest even.
     PackHalf "pack_half" U32 (F32, F32) Pure;
+    /// Two halves from floats, toward zero; what is too large becomes the largest half.
+    PackHalfZero "pack_half_zero" U32 (F32, F32) Pure;
     UnpackHalfLow "unpack_half_low" F32 (U32) Pure;
     UnpackHalfHigh "unpack_half_high" F32 (U32) Pure;
     PackSnorm16 "pack_snorm16" U32 (F32, F32) Pure;

@@ -136,12 +136,43 @@ impl Emitter<'_> {
                 };
                 self.ext(ty, instruction, &[vector])
             }
+            Op::PackHalfZero => self.pack_toward_zero(&x),
             Op::UnpackHalfLow | Op::UnpackHalfHigh => {
                 let index = u32::from(inst.op == Op::UnpackHalfHigh);
                 self.unpack_half(x[0], index)
             }
             _ => Err(Reason::Internal(format!("`{}` has no SPIR-V", inst.op.text()))),
         }
+    }
+
+    /// Two halves, rounded toward zero: rounded somehow, and one unit less where that went away from zero. That holds for
+    /// denormal halves, and for numbers too large.
+    fn pack_toward_zero(&mut self, x: &[Word]) -> Emitted {
+        let (floats, words, word) = (self.vector(Type::F32, 2), self.vector(Type::U32, 2), self.u32());
+        let truth = self.b.type_bool();
+        let truths = self.b.type_vector(truth, 2);
+        let both = self.op(S::CompositeConstruct, floats, x)?;
+        let packed = self.ext(word, GLOp::PackHalf2x16, &[both])?;
+        let back = self.ext(floats, GLOp::UnpackHalf2x16, &[packed])?;
+        let (size, back) = (
+            self.ext(floats, GLOp::FAbs, &[both])?,
+            self.ext(floats, GLOp::FAbs, &[back])?,
+        );
+        let away = self.op(S::FOrdLessThan, truths, &[size, back])?;
+        let (zero, low, high) = (self.word(0), self.word(1), self.word(1 << 16));
+        let units = self.b.constant_composite(words, [low, high]);
+        let none = self.b.constant_composite(words, [zero, zero]);
+        let less = self.op(S::Select, words, &[away, units, none])?;
+        let mut result = packed;
+        for index in 0..2 {
+            let operands = vec![
+                rspirv::dr::Operand::IdRef(less),
+                rspirv::dr::Operand::LiteralBit32(index),
+            ];
+            let unit = self.op_with(S::CompositeExtract, word, operands)?;
+            result = self.op(S::ISub, word, &[result, unit])?;
+        }
+        Ok(result)
     }
 
     /// The half in the low (index 0) or high bits of a word. The high one is shifted down first: Mesa 22.3 folds the

@@ -58,7 +58,7 @@ impl Translator<'_> {
             op::V_CVT_PKRTZ_F16_F32 => {
                 let (a, b) = (self.float32(0)?, self.float32(1)?);
                 let [a, b] = [a, b].map(|value| self.output_modifiers(value, Type::F32));
-                let value = self.pack_toward_zero(a, b);
+                let value = self.u(Op::PackHalfZero, &[a, b]);
                 self.set_word(value)?;
             }
             op::V_CVT_PKNORM_I16_F32
@@ -145,22 +145,5 @@ impl Translator<'_> {
             self.select(nan, zero, value)
         });
         self.u(if signed { Op::PackSnorm16 } else { Op::PackUnorm16 }, &[a, b])
-    }
-
-    /// Two halves, rounded toward zero: rounded somehow, and one unit less where that went away from zero. That holds for
-    /// denormal halves, and for numbers too large, which become the largest half.
-    fn pack_toward_zero(&mut self, a: Value, b: Value) -> Value {
-        let mut packed = self.u(Op::PackHalf, &[a, b]);
-        let zero = self.v.word(0);
-        let nearest = packed;
-        for (value, back, unit) in [(a, Op::UnpackHalfLow, 1), (b, Op::UnpackHalfHigh, 1 << 16)] {
-            let back = self.f(back, &[nearest]);
-            let (size, back) = (self.f(Op::FAbs, &[value]), self.f(Op::FAbs, &[back]));
-            let away = self.b(Op::FLess, &[size, back]);
-            let unit = self.v.word(unit);
-            let less = self.select(away, unit, zero);
-            packed = self.u(Op::Sub, &[packed, less]);
-        }
-        packed
     }
 }
