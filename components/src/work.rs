@@ -153,8 +153,8 @@ pub struct Upload {
     pub command: u32,
     /// The image.
     pub image: ImageId,
-    /// Its memory.
-    pub range: GuestRange,
+    /// Its memory: one range, or depth and stencil.
+    pub ranges: [GuestRange; 2],
     /// Hash of the memory, by which the image knows what it holds.
     pub hash: u64,
 }

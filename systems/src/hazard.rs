@@ -131,7 +131,8 @@ fn cpu_reads(
         prepared
             .uploads
             .iter()
-            .map(|upload| (upload.command, upload.range)),
+            .flat_map(|upload| upload.ranges.map(|range| (upload.command, range)))
+            .filter(|(_, range)| !range.is_empty()),
     );
     for (i, row) in commands.rows.iter().enumerate().skip(commands.committed) {
         let ranges = &accesses.cpu_reads[row.cpu_reads.0 as usize..row.cpu_reads.1 as usize];

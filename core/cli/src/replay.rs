@@ -9,6 +9,7 @@ use std::{
 
 use relic_systems::{
     config::Config,
+    frame::picture::write_png,
     gpu::open_device,
     scene::{PlayOptions, PlayReport, play, pm4cap},
 };
@@ -38,6 +39,9 @@ pub struct Arguments {
     /// Print the table of systems with their times
     #[arg(long)]
     times: bool,
+    /// Write three pictures for each image that is wrong into this folder: expected, got, and their difference
+    #[arg(long, value_name = "FOLDER")]
+    differences: Option<PathBuf>,
     /// Load the Vulkan validation layer; what it says fails the scene
     #[arg(long)]
     validation: bool,
@@ -101,7 +105,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut reports = Vec::new();
     for file in &arguments.files {
         let mut report = match play_file(file, PlayOptions::new(config.clone(), device.clone())) {
-            Ok(report) => SceneReport::of(file, &report),
+            Ok(report) => {
+                if let Some(folder) = &arguments.differences {
+                    write_differences(folder, file, &report)?;
+                }
+                SceneReport::of(file, &report)
+            }
             Err(error) => SceneReport::failed(file, &error),
         };
         // The device collects messages over all scenes.
@@ -129,6 +138,38 @@ fn play_file(file: &Path, options: PlayOptions<'_>) -> Result<PlayReport, Failur
     let bytes = fs::read(file).map_err(Failure::io("reading", file))?;
     let scene = pm4cap::parse(&bytes).map_err(Failure::work("parsing the scene"))?;
     play(&scene, &options).map_err(Failure::work("playing the scene"))
+}
+
+/// Writes `SCENE-FRAME-NAME.expected.png`, `.got.png` and `.difference.png` for each wrong image.
+fn write_differences(folder: &Path, file: &Path, report: &PlayReport) -> Result<(), Failure> {
+    let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+    for outcome in &report.outcomes {
+        let Some(pictures) = &outcome.pictures else {
+            continue;
+        };
+        fs::create_dir_all(folder).map_err(Failure::io("making the folder", folder))?;
+        // The name is the scene's: no separators get into a path.
+        let name: String = outcome
+            .name
+            .chars()
+            .map(|c| {
+                if c.is_alphanumeric() || "-_".contains(c) {
+                    c
+                } else {
+                    '_'
+                }
+            })
+            .collect();
+        for (what, picture) in [
+            ("expected", &pictures.expected),
+            ("got", &pictures.got),
+            ("difference", &pictures.difference),
+        ] {
+            let path = folder.join(format!("{stem}-{}-{name}.{what}.png", outcome.frame));
+            write_png(&path, picture).map_err(Failure::work("writing a difference"))?;
+        }
+    }
+    Ok(())
 }
 
 impl SceneReport {

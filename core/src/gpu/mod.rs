@@ -11,4 +11,4 @@ pub mod swizzle;
 
 pub use descriptor::{BufferDescriptor, ImageDescriptor, ImageType, SamplerDescriptor, Selector};
 pub use format::{GuestFormat, NumberClass};
-pub use swizzle::{SurfaceLayout, SwizzleMode};
+pub use swizzle::{Dimension, SurfaceLayout, SurfaceShape, SwizzleMode};

@@ -2,8 +2,8 @@
 //!
 //! Lanes of a wave run in lockstep, so compilers leave out barriers in groups of one wave: what one lane writes to
 //! shared memory, the next instruction of another reads. Where the device's subgroups are narrower than the guest's
-//! waves, the lockstep has to be made: a barrier stands between a write and a read of shared memory, and between a
-//! read and a write, wherever all invocations pass together.
+//! waves, the lockstep has to be made: a barrier stands between two accesses to shared memory of which one writes,
+//! wherever all invocations pass together.
 
 use super::lanes::uniform_blocks;
 use crate::ir::{Function, Inst, Op, Operands, Type, Value};
@@ -43,7 +43,7 @@ pub(crate) fn keep_lockstep(function: &mut Function) {
                     read = true;
                 }
                 op if touches(op) => {
-                    if read {
+                    if read || written {
                         new.push(barrier(function));
                         read = false;
                     }

@@ -6,15 +6,15 @@ use relic_components::{
     batch::DrawSource,
     video::FlipRequest,
     work::{
-        BoundResource, Captures, Completion, Completions, Evaluations, Prepared, PreparedRow, Preparedness,
-        TargetSet, Upload,
+        BoundResource, Captures, Completion, Completions, Evaluations, ImageId, Prepared, PreparedRow,
+        Preparedness, TargetSet, Upload,
     },
 };
-use relic_core::{GuestAddress, GuestRange, MemoryReader};
+use relic_core::{GuestAddress, GuestRange, MemoryReader, gpu::Dimension};
 use relic_schedules::{Barrier, PacketRefusal, Recorder};
 use relic_vulkan::{
-    Attachment, BarrierScope, Descriptor, DescriptorKind, DescriptorWrite, ImageUse, LoadOp, RenderingInfo,
-    UploadRegion,
+    Attachment, BarrierScope, ClearValue, Descriptor, DescriptorKind, DescriptorWrite, ImageUse, LoadOp,
+    RenderingInfo, UploadRegion,
 };
 use smallvec::SmallVec;
 
@@ -290,8 +290,8 @@ impl<'a> StreamRecorder<'a> {
         while let Some(&Upload {
             command,
             image: id,
-            range,
             hash,
+            ..
         }) = self.prepared.uploads.get(self.upload)
         {
             if command > self.command {
@@ -302,28 +302,63 @@ impl<'a> StreamRecorder<'a> {
             if self.images.holds(id, hash) {
                 continue;
             }
-            let image = self.images.image(id);
-            let mut tiled = vec![0; range.size() as usize];
-            self.memory.read_bytes(range.start(), &mut tiled)?;
-            let description = image.image.description();
-            let extent = description.extent;
-            let block = relic_vulkan::format_block(description.format, image.image.aspects())
-                .ok_or_else(|| refuse(format!("format {:?} has no block size", description.format)))?;
-            let mut linear = vec![0; block.tight_size(extent.width, extent.height, 1) as usize];
-            if !image.layout.detile(&tiled, &mut linear) {
-                return Err(refuse(format!(
-                    "internal: {:?} does not fit {range}",
-                    image.layout
-                )));
-            }
-            let until = self.gpu.device.next_value();
-            let recording = &mut *self.recording;
-            let region = UploadRegion::whole(&image.image, 0, 0, &linear);
-            recording
-                .recorder
-                .upload_image(&mut recording.stream, &image.image, &[region], until);
+            self.upload(id)?;
             self.images.uploaded(id, hash);
-            self.counters.uploaded += range.size();
+            self.counters.uploaded += self.images.image(id).bytes();
+        }
+        Ok(())
+    }
+
+    /// Copies an image's guest memory into it, level by level and slice by slice.
+    fn upload(&mut self, id: ImageId) -> Result<(), PacketRefusal> {
+        let image = self.images.image(id);
+        let until = self.gpu.device.next_value();
+        let recording = &mut *self.recording;
+        let mut tiled = Vec::new();
+        let mut linear = Vec::new();
+        for plane in &image.planes {
+            tiled.resize(plane.range.size() as usize, 0);
+            self.memory.read_bytes(plane.range.start(), &mut tiled)?;
+            let shape = plane.layout.shape();
+            if shape.samples > 1 {
+                // Buffers can't be copied to samples. Memory that nobody has written yet needs no copy: it is clear.
+                if tiled.iter().any(|byte| *byte != 0) {
+                    return Err(refuse(format!(
+                        "the surface at {}: memory can't be loaded into {} samples yet",
+                        plane.range.start(),
+                        shape.samples
+                    )));
+                }
+                if plane.aspect == vk::ImageAspectFlags::COLOR {
+                    let black = ClearValue::Float([0.0; 4]);
+                    recording.recorder.clear_colour(&image.image, black);
+                } else {
+                    recording.recorder.clear_depth_stencil(&image.image, 0.0, 0);
+                }
+                continue;
+            }
+            let volume = shape.dimension == Dimension::D3;
+            for level in 0..shape.levels {
+                let [width, height, slices] = plane.layout.level_size(level);
+                let slice_size = (width * height * shape.bytes) as usize;
+                linear.resize(slice_size * slices as usize, 0);
+                for (z, rows) in linear.chunks_exact_mut(slice_size).enumerate() {
+                    if !plane.layout.detile(level, z as u32, &tiled, rows) {
+                        return Err(refuse(format!(
+                            "internal: {:?} does not fit {}",
+                            plane.layout, plane.range
+                        )));
+                    }
+                }
+                let region = UploadRegion {
+                    aspect: plane.aspect,
+                    layers: if volume { 1 } else { slices },
+                    ..UploadRegion::whole(&image.image, level, 0, &linear)
+                };
+                recording
+                    .recorder
+                    .upload_image(&mut recording.stream, &image.image, &[region], until);
+            }
         }
         Ok(())
     }

@@ -7,7 +7,7 @@ use relic_components::{
 };
 use relic_core::{
     GuestRange, MemoryReader,
-    gpu::{SurfaceLayout, SwizzleMode},
+    gpu::{SurfaceLayout, SurfaceShape, SwizzleMode},
 };
 use relic_schedules::PumpControl;
 use relic_vulkan::{Readback, vk};
@@ -173,14 +173,15 @@ fn read_memory(memory: &MemoryReader, buffer: &VideoBuffer) -> Result<Picture, S
     } else {
         buffer.pitch.max(buffer.width)
     };
-    let layout = SurfaceLayout::new(mode, 4, width, buffer.height, 0).map_err(|error| error.to_string())?;
+    let layout = SurfaceLayout::new(SurfaceShape::flat(mode, 4, width, buffer.height, 0))
+        .map_err(|error| error.to_string())?;
     let mut bytes = vec![0; layout.size() as usize];
     let range = GuestRange::new(buffer.address, layout.size());
     memory
         .read_bytes(range.start(), &mut bytes)
         .map_err(|error| error.to_string())?;
     let mut rows = vec![0; 4 * width as usize * buffer.height as usize];
-    if !layout.detile(&bytes, &mut rows) {
+    if !layout.detile(0, 0, &bytes, &mut rows) {
         return Err(format!("internal: {layout:?} does not fit {range}"));
     }
     let mut rgba = Vec::with_capacity(4 * buffer.width as usize * buffer.height as usize);

@@ -22,7 +22,9 @@ impl Packet for SetBase {
                 index & 15
             )));
         }
-        let base = address(low & !7, high);
+        // Lists of registers give the address 8-byte alignment, but drivers set bases of records at any multiple of 4,
+        // as Vulkan lets programs place them.
+        let base = address(low & !3, high);
         if context.is_compute() {
             context.state.compute_indirect_base = base;
         } else {

@@ -13,39 +13,55 @@ use hashbrown::HashMap;
 use relic_components::work::{ImageId, SamplerId, ViewId};
 use relic_core::{
     GuestAddress, GuestRange, MemoryReader,
-    gpu::{
-        ImageDescriptor, ImageType, NumberClass, SamplerDescriptor, Selector, SurfaceLayout, SwizzleMode,
-        descriptor::Selectors,
-    },
+    gpu::{Dimension, ImageDescriptor, SamplerDescriptor, SurfaceLayout, SurfaceShape},
 };
-use relic_recompiler::{ImageShape, NumericClass};
-use relic_vulkan::{Device, Image, ImageDescription, ImageView, Sampler, ViewDescription};
+use relic_recompiler::ImageDim;
+use relic_vulkan::{Device, Image, ImageDescription, ImageDimension, ImageView, Sampler, ViewDescription};
+use smallvec::SmallVec;
 
-use super::state::{TargetSurface, surface_base};
+use super::{
+    state::{ColourTarget, DepthTarget},
+    surface::{self, Surface, view_formats},
+};
 
-/// What a surface is told apart by.
+/// Where a surface begins and how its blocks lie, whatever its slices, levels and format.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct SurfaceKey {
+struct Place {
     address: GuestAddress,
-    xor: u32,
-    mode: SwizzleMode,
-    width: u32,
-    height: u32,
-    /// Bytes of a texel or block.
-    bytes: u32,
-    /// Texels a block is wide: 1 or 4.
-    block: u32,
-    depth: bool,
+    shape: SurfaceShape,
 }
 
-/// One surface.
-pub struct GuestImage {
-    /// The host image.
-    pub image: Image,
-    /// Where its texels lie in guest memory.
+impl Place {
+    fn of(surface: &Surface) -> Self {
+        let volume = surface.shape.dimension == Dimension::D3;
+        Self {
+            address: surface.address,
+            shape: SurfaceShape {
+                levels: 1,
+                depth: if volume { surface.shape.depth } else { 1 },
+                ..surface.shape
+            },
+        }
+    }
+}
+
+/// One aspect of an image in guest memory: depth and stencil are surfaces of their own there.
+#[derive(Clone, Debug)]
+pub struct Plane {
+    /// The aspect.
+    pub aspect: vk::ImageAspectFlags,
+    /// Where its texels lie.
     pub range: GuestRange,
     /// How they lie there.
     pub layout: SurfaceLayout,
+}
+
+/// One guest surface, or a depth surface with its stencil surface.
+pub struct GuestImage {
+    /// The host image.
+    pub image: Image,
+    /// Its surfaces in guest memory.
+    pub planes: SmallVec<[Plane; 2]>,
     /// Rendered or stored to by the GPU: newer than memory.
     pub gpu_written: bool,
     /// Hash of the memory last uploaded.
@@ -56,10 +72,36 @@ pub struct GuestImage {
     pub last_use: u64,
 }
 
+impl GuestImage {
+    /// Its guest bytes: about what it holds on the device.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.planes.iter().map(|plane| plane.range.size()).sum()
+    }
+
+    /// Hash of its guest memory.
+    fn hash(&self, memory: &MemoryReader) -> Result<u64, String> {
+        let mut hasher = rapidhash::fast::RapidHasher::default();
+        let mut bytes = [0; 4096];
+        for plane in &self.planes {
+            let mut at = plane.range.start();
+            while at < plane.range.end() {
+                let size = (plane.range.end().0 - at.0).min(bytes.len() as u64) as usize;
+                memory
+                    .read_bytes(at, &mut bytes[..size])
+                    .map_err(|error| format!("the surface's {error}"))?;
+                hasher.write(&bytes[..size]);
+                at.0 += size as u64;
+            }
+        }
+        Ok(hasher.finish())
+    }
+}
+
 /// See the module's text.
 #[derive(Resource, Default)]
 pub struct ImageStore {
-    by_key: HashMap<SurfaceKey, ImageId>,
+    by_place: HashMap<Place, SmallVec<[ImageId; 1]>>,
     images: Vec<GuestImage>,
     view_ids: HashMap<(ImageId, ViewDescription), ViewId>,
     views: Vec<(ImageId, ImageView)>,
@@ -97,39 +139,77 @@ impl ImageStore {
     pub fn at(&self, address: GuestAddress) -> Option<&GuestImage> {
         self.images
             .iter()
-            .filter(|image| image.range.start() == address)
+            .filter(|image| image.planes.iter().any(|plane| plane.range.start() == address))
             .max_by_key(|image| (image.gpu_written, image.last_use))
     }
 
-    /// A view to render to. Marks the image as written by the GPU.
+    /// A view of a colour target.
     ///
     /// # Errors
     /// When the device can't make it.
-    pub fn target(
+    pub fn colour_target(
         &mut self,
         device: &Device,
-        surface: &TargetSurface,
+        target: &ColourTarget,
         epoch: u64,
-    ) -> Result<(ImageId, ViewId), String> {
-        let depth = surface.format == vk::Format::D32_SFLOAT || surface.format == vk::Format::D16_UNORM;
-        let key = SurfaceKey {
-            address: surface.address,
-            xor: surface.xor,
-            mode: surface.mode,
-            width: surface.width,
-            height: surface.height,
-            bytes: surface.bytes,
-            block: 1,
-            depth,
+    ) -> Result<ViewId, String> {
+        let id = match self.find(&target.surface, vk::ImageAspectFlags::COLOR)? {
+            Some(id) => id,
+            None => self.make(device, &[(target.surface, vk::ImageAspectFlags::COLOR)], epoch)?,
         };
-        let id = self.surface(device, key, surface.format, epoch)?;
+        let description = ViewDescription {
+            format: target.surface.format,
+            ..self.target_view(id, target.level, target.slice, epoch)
+        };
+        self.view_id(id, description)
+    }
+
+    /// A view of a depth target, with its stencil where it has one.
+    ///
+    /// # Errors
+    /// When the device can't make it.
+    pub fn depth_target(
+        &mut self,
+        device: &Device,
+        target: &DepthTarget,
+        epoch: u64,
+    ) -> Result<ViewId, String> {
+        let found = self.find(&target.depth, vk::ImageAspectFlags::DEPTH)?;
+        let id = match found {
+            Some(id) => id,
+            None => {
+                let stencil = target
+                    .stencil
+                    .map(|surface| (surface, vk::ImageAspectFlags::STENCIL));
+                let planes: SmallVec<[_; 2]> = std::iter::once((target.depth, vk::ImageAspectFlags::DEPTH))
+                    .chain(stencil)
+                    .collect();
+                self.make(device, &planes, epoch)?
+            }
+        };
+        if let Some(stencil) = &target.stencil
+            && self.find(stencil, vk::ImageAspectFlags::STENCIL)? != Some(id)
+        {
+            return Err(format!(
+                "the depth surface at {} was used with another stencil surface, or none, before",
+                target.depth.address
+            ));
+        }
+        let description = self.target_view(id, target.level, target.slice, epoch);
+        self.view_id(id, description)
+    }
+
+    fn target_view(&mut self, id: ImageId, level: u32, slice: u32, epoch: u64) -> ViewDescription {
         let image = &mut self.images[id.0 as usize];
         image.last_use = epoch;
-        let description = ViewDescription {
-            format: surface.format,
-            ..ViewDescription::target(&image.image, 0, 0)
-        };
-        Ok((id, self.view_id(id, description)?))
+        ViewDescription {
+            usage: if image.image.aspects() == vk::ImageAspectFlags::COLOR {
+                vk::ImageUsageFlags::COLOR_ATTACHMENT
+            } else {
+                vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT
+            },
+            ..ViewDescription::target(&image.image, level, slice)
+        }
     }
 
     /// Notes that the GPU writes an image: its memory is not read any more.
@@ -146,93 +226,56 @@ impl ImageStore {
         device: &Device,
         descriptor: &ImageDescriptor,
         storage: bool,
-        array: bool,
+        dim: ImageDim,
         epoch: u64,
     ) -> Result<Option<(ImageId, ViewId)>, String> {
-        let Some(kind) = descriptor.image_type() else {
+        use vk::ImageAspectFlags as A;
+        let Some(texture) = surface::texture(descriptor)? else {
             return Ok(None);
         };
-        match kind {
-            ImageType::D2 => {}
-            ImageType::D2Array if descriptor.base_array() == 0 && descriptor.depth_field() == 0 => {}
-            other => {
-                return Err(format!(
-                    "T# type {other:?} is not bound yet (two-dimensional images are)"
-                ));
+        let (kind, layers) = surface::view_kind(dim, &texture)?;
+        // Depth targets come first: their own format shows their depth.
+        let mut found = None;
+        for aspect in [A::DEPTH, A::STENCIL, A::COLOR] {
+            if let Some(id) = self.find(&texture.surface, aspect)? {
+                found = Some((id, aspect));
+                break;
             }
         }
-        if descriptor.last_level() > 0 || descriptor.base_level() > 0 || descriptor.max_mip() > 0 {
-            return Err(format!(
-                "T# with mip levels {} to {} of {} is not bound yet (single levels are)",
-                descriptor.base_level(),
-                descriptor.last_level(),
-                descriptor.max_mip() + 1
-            ));
-        }
-        if descriptor.compression() != 0 {
-            return Err("T# with DCC compression is not bound yet".to_owned());
-        }
-        let number = descriptor.format_number();
-        let info = descriptor
-            .format()
-            .info()
-            .filter(|info| info.vulkan != 0)
-            .ok_or_else(|| format!("T# format {number} has no host format yet"))?;
-        let mode =
-            SwizzleMode::from_number(descriptor.swizzle_mode()).map_err(|error| format!("T#: {error}"))?;
-        let (address, xor) = surface_base(descriptor.base_256(), mode);
-        let format = vk::Format::from_raw(info.vulkan.cast_signed());
-        let key = SurfaceKey {
-            address,
-            xor,
-            mode,
-            width: descriptor.width(),
-            height: descriptor.height(),
-            bytes: u32::from(info.bytes),
-            block: u32::from(info.block),
-            depth: false,
+        let (id, aspect) = match found {
+            Some(found) => found,
+            None => (
+                self.make(device, &[(texture.surface, A::COLOR)], epoch)?,
+                A::COLOR,
+            ),
         };
-        let id = match self.by_key.get(&SurfaceKey { depth: true, ..key }) {
-            // A depth target sampled as a texture: its own format shows its depth.
-            Some(&depth) => depth,
-            None => self.surface(device, key, format, epoch)?,
-        };
-        self.images[id.0 as usize].last_use = epoch;
-        let image = &self.images[id.0 as usize].image;
-        let own = image.description().format;
-        let format = if image.aspects() == vk::ImageAspectFlags::COLOR {
-            format
-        } else {
-            own
-        };
-        let components = if storage {
-            [vk::ComponentSwizzle::IDENTITY; 4]
-        } else {
-            components(descriptor.selectors(), info.component_count())?
-        };
-        let aspect = if image.aspects().contains(vk::ImageAspectFlags::DEPTH) {
-            vk::ImageAspectFlags::DEPTH
-        } else {
-            vk::ImageAspectFlags::COLOR
-        };
+        let image = &mut self.images[id.0 as usize];
+        image.last_use = epoch;
+        let image = &image.image;
         let description = ViewDescription {
-            kind: if array {
-                vk::ImageViewType::TYPE_2D_ARRAY
+            kind,
+            format: if aspect == A::COLOR {
+                texture.surface.format
             } else {
-                vk::ImageViewType::TYPE_2D
+                image.description().format
             },
-            format,
             aspect,
-            components,
+            base_mip: texture.base_level,
+            mips: if storage { 1 } else { texture.levels },
+            base_layer: texture.base_slice,
+            layers,
+            components: if storage {
+                [vk::ComponentSwizzle::IDENTITY; 4]
+            } else {
+                texture.components
+            },
             usage: if storage {
                 vk::ImageUsageFlags::STORAGE
             } else {
                 vk::ImageUsageFlags::SAMPLED
             },
-            ..ViewDescription::whole(image)
         };
-        let view = self.view_id(id, description)?;
-        Ok(Some((id, view)))
+        Ok(Some((id, self.view_id(id, description)?)))
     }
 
     /// A sampler.
@@ -271,7 +314,7 @@ impl ImageStore {
             return Ok(None);
         }
         if image.checked.0 != epoch {
-            image.checked = (epoch, hash_memory(memory, image.range)?);
+            image.checked = (epoch, image.hash(memory)?);
         }
         let hash = image.checked.1;
         Ok((image.content != Some(hash)).then_some(hash))
@@ -291,7 +334,7 @@ impl ImageStore {
     /// Guest bytes of all surfaces together: about what their images hold on the device.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.images.iter().map(|image| image.range.size()).sum()
+        self.images.iter().map(GuestImage::bytes).sum()
     }
 
     /// How many images there are.
@@ -318,7 +361,7 @@ impl ImageStore {
             if excess == 0 {
                 break;
             }
-            excess = excess.saturating_sub(self.images[index].range.size());
+            excess = excess.saturating_sub(self.images[index].bytes());
             dropped[index] = true;
         }
         let count = dropped.iter().filter(|drop| **drop).count();
@@ -330,12 +373,9 @@ impl ImageStore {
         }
         let mut keep = dropped.iter();
         self.images.retain(|_| !keep.next().copied().unwrap_or(false));
-        self.by_key.retain(|_, id| match new_ids[id.0 as usize] {
-            Some(new) => {
-                *id = new;
-                true
-            }
-            None => false,
+        self.by_place.retain(|_, ids| {
+            *ids = ids.iter().filter_map(|id| new_ids[id.0 as usize]).collect();
+            !ids.is_empty()
         });
         // Views are cached by their images; the ids are given anew.
         self.view_ids.clear();
@@ -343,78 +383,120 @@ impl ImageStore {
         count
     }
 
-    fn surface(
+    /// An image that holds all of a surface as this aspect.
+    fn find(&self, surface: &Surface, aspect: vk::ImageAspectFlags) -> Result<Option<ImageId>, String> {
+        let wanted = &surface.shape;
+        let ids = self
+            .by_place
+            .get(&Place::of(surface))
+            .map_or(&[][..], SmallVec::as_slice);
+        for &id in ids {
+            let image = &self.images[id.0 as usize];
+            let Some(plane) = image
+                .planes
+                .iter()
+                .find(|plane| plane.aspect == aspect && plane.range.start() == surface.address)
+            else {
+                continue;
+            };
+            let held = plane.layout.shape();
+            if held.levels < wanted.levels || held.depth < wanted.depth {
+                if image.gpu_written {
+                    return Err(format!(
+                        "the surface at {} was written with {} slices and {} levels, and is used with {} and {} now",
+                        surface.address, held.depth, held.levels, wanted.depth, wanted.levels
+                    ));
+                }
+                continue;
+            }
+            let description = image.image.description();
+            let viewable = description.format == surface.format
+                || description.view_formats.contains(&surface.format)
+                || aspect != vk::ImageAspectFlags::COLOR;
+            if !viewable {
+                return Err(format!(
+                    "the surface at {} is used as {:?} and as {:?}, which Vulkan can't view as one another",
+                    surface.address, surface.format, description.format
+                ));
+            }
+            return Ok(Some(id));
+        }
+        Ok(None)
+    }
+
+    /// Makes an image for one surface, or for a depth and a stencil surface.
+    fn make(
         &mut self,
         device: &Device,
-        key: SurfaceKey,
-        format: vk::Format,
+        surfaces: &[(Surface, vk::ImageAspectFlags)],
         epoch: u64,
     ) -> Result<ImageId, String> {
-        if let Some(&id) = self.by_key.get(&key) {
-            let description = self.images[id.0 as usize].image.description();
-            if description.format == format || description.view_formats.contains(&format) {
-                return Ok(id);
-            }
-            return Err(format!(
-                "the surface at {} is used as {format:?} and as {:?}, which Vulkan can't view as one another",
-                key.address, description.format
-            ));
-        }
-        let elements = |size: u32| size.div_ceil(key.block);
-        let layout = SurfaceLayout::new(
-            key.mode,
-            key.bytes,
-            elements(key.width),
-            elements(key.height),
-            key.xor,
-        )
-        .map_err(|error| format!("the surface at {}: {error}", key.address))?;
-        let features = device.format_features(format);
-        let mut usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
-        for (feature, flag) in [
-            (
-                vk::FormatFeatureFlags2::SAMPLED_IMAGE,
-                vk::ImageUsageFlags::SAMPLED,
-            ),
-            (
-                vk::FormatFeatureFlags2::STORAGE_IMAGE,
-                vk::ImageUsageFlags::STORAGE,
-            ),
-            (
-                vk::FormatFeatureFlags2::COLOR_ATTACHMENT,
-                vk::ImageUsageFlags::COLOR_ATTACHMENT,
-            ),
-            (
-                vk::FormatFeatureFlags2::DEPTH_STENCIL_ATTACHMENT,
-                vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT,
-            ),
-        ] {
-            if features.contains(feature) {
-                usage |= flag;
-            }
-        }
-        let mut description = ImageDescription::new_2d(
-            format!("surface {}", key.address),
+        let (first, first_aspect) = surfaces[0];
+        let shape = first.shape;
+        let planes = surfaces
+            .iter()
+            .map(|(surface, aspect)| {
+                let layout = SurfaceLayout::new(surface.shape)
+                    .map_err(|error| format!("the surface at {}: {error}", surface.address))?;
+                Ok(Plane {
+                    aspect: *aspect,
+                    range: GuestRange::new(surface.address, layout.size()),
+                    layout,
+                })
+            })
+            .collect::<Result<SmallVec<[Plane; 2]>, String>>()?;
+        let format = match surfaces {
+            [_, _] => vk::Format::D32_SFLOAT_S8_UINT,
+            _ => first.format,
+        };
+        let dimension = match shape.dimension {
+            Dimension::D1 => ImageDimension::D1,
+            Dimension::D2 => ImageDimension::D2,
+            Dimension::D3 => ImageDimension::D3,
+        };
+        let volume = shape.dimension == Dimension::D3;
+        let view_formats = if first_aspect == vk::ImageAspectFlags::COLOR {
+            view_formats(device, &first)
+        } else {
+            Vec::new()
+        };
+        let features = view_formats
+            .iter()
+            .fold(device.format_features(format), |all, format| {
+                all | device.format_features(*format)
+            });
+        let description = ImageDescription {
+            name: format!("surface {}", first.address),
+            dimension,
             format,
-            key.width,
-            key.height,
-            usage,
-        );
-        description.view_formats = related_formats(format).to_vec();
+            extent: vk::Extent3D {
+                width: shape.width,
+                height: shape.height,
+                depth: if volume { shape.depth } else { 1 },
+            },
+            mips: shape.levels,
+            layers: if volume { 1 } else { shape.depth },
+            samples: vk::SampleCountFlags::from_raw(shape.samples),
+            usage: usage(features, shape.samples),
+            cube_compatible: false,
+            view_formats,
+        };
         let image = device
             .create_image(description)
             .map_err(|error| error.to_string())?;
         let id = ImageId(self.images.len() as u32);
         self.images.push(GuestImage {
             image,
-            range: GuestRange::new(key.address, layout.size()),
-            layout,
+            planes,
             gpu_written: false,
             content: None,
             checked: (0, 0),
             last_use: epoch,
         });
-        self.by_key.insert(key, id);
+        for (surface, _) in surfaces {
+            // The newest first: it holds the most.
+            self.by_place.entry(Place::of(surface)).or_default().insert(0, id);
+        }
         Ok(id)
     }
 
@@ -433,78 +515,19 @@ impl ImageStore {
     }
 }
 
-/// Formats that views of an image may have beside its own: the same bits, with or without the sRGB curve.
-fn related_formats(format: vk::Format) -> &'static [vk::Format] {
-    use vk::Format as F;
-    match format {
-        F::R8G8B8A8_UNORM | F::R8G8B8A8_SRGB => &[F::R8G8B8A8_UNORM, F::R8G8B8A8_SRGB],
-        F::B8G8R8A8_UNORM | F::B8G8R8A8_SRGB => &[F::B8G8R8A8_UNORM, F::B8G8R8A8_SRGB],
-        F::BC1_RGBA_UNORM_BLOCK | F::BC1_RGBA_SRGB_BLOCK => {
-            &[F::BC1_RGBA_UNORM_BLOCK, F::BC1_RGBA_SRGB_BLOCK]
+/// Every usage that a format can have.
+fn usage(features: vk::FormatFeatureFlags2, samples: u32) -> vk::ImageUsageFlags {
+    use vk::{FormatFeatureFlags2 as F, ImageUsageFlags as U};
+    let mut usage = U::TRANSFER_SRC | U::TRANSFER_DST;
+    for (feature, flag) in [
+        (F::SAMPLED_IMAGE, U::SAMPLED),
+        (F::STORAGE_IMAGE, U::STORAGE),
+        (F::COLOR_ATTACHMENT, U::COLOR_ATTACHMENT),
+        (F::DEPTH_STENCIL_ATTACHMENT, U::DEPTH_STENCIL_ATTACHMENT),
+    ] {
+        if features.contains(feature) && !(samples > 1 && flag == U::STORAGE) {
+            usage |= flag;
         }
-        F::BC2_UNORM_BLOCK | F::BC2_SRGB_BLOCK => &[F::BC2_UNORM_BLOCK, F::BC2_SRGB_BLOCK],
-        F::BC3_UNORM_BLOCK | F::BC3_SRGB_BLOCK => &[F::BC3_UNORM_BLOCK, F::BC3_SRGB_BLOCK],
-        F::BC7_UNORM_BLOCK | F::BC7_SRGB_BLOCK => &[F::BC7_UNORM_BLOCK, F::BC7_SRGB_BLOCK],
-        _ => &[],
     }
-}
-
-/// Selectors as view components. Selectors apply to data that is replicated over missing channels: a one-channel
-/// texel gives its value in all four, a two-channel one alternates (measured on consoles).
-fn components(selectors: Selectors, channels: usize) -> Result<[vk::ComponentSwizzle; 4], String> {
-    use vk::ComponentSwizzle as C;
-    let mut out = [C::IDENTITY; 4];
-    for (i, slot) in out.iter_mut().enumerate() {
-        let selector = selectors
-            .get(i)
-            .ok_or_else(|| format!("T# selectors {:#x} are reserved", selectors.0))?;
-        let channel = |wanted: usize| match (channels, wanted) {
-            (1, _) => C::R,
-            (2, even) if even % 2 == 0 => C::R,
-            (2, _) => C::G,
-            (_, 0) => C::R,
-            (_, 1) => C::G,
-            (_, 2) => C::B,
-            (3, _) => C::R,
-            _ => C::A,
-        };
-        *slot = match selector {
-            Selector::Zero => C::ZERO,
-            Selector::One => C::ONE,
-            Selector::X => channel(0),
-            Selector::Y => channel(1),
-            Selector::Z => channel(2),
-            Selector::W => channel(3),
-        };
-    }
-    Ok(out)
-}
-
-/// What a T# fixes in the code of a shader.
-#[must_use]
-pub fn image_shape(descriptor: &ImageDescriptor) -> ImageShape {
-    let info = descriptor.format().info();
-    let class = match info.map(|info| info.class) {
-        Some(NumberClass::Uint) => NumericClass::Uint,
-        Some(NumberClass::Sint) => NumericClass::Sint,
-        _ => NumericClass::Float,
-    };
-    let r32 = info.is_some_and(|info| info.components == [32, 0, 0, 0] && info.class.is_integer());
-    ImageShape { class, r32 }
-}
-
-/// Hash of a range of guest memory.
-fn hash_memory(memory: &MemoryReader, range: GuestRange) -> Result<u64, String> {
-    let mut hasher = rapidhash::fast::RapidHasher::default();
-    let mut bytes = [0; 4096];
-    let mut at = 0;
-    while at < range.size() {
-        let size = (range.size() - at).min(bytes.len() as u64) as usize;
-        memory
-            .read_bytes(GuestAddress(range.start().0 + at), &mut bytes[..size])
-            .map_err(|error| format!("the surface's {error}"))?;
-        hasher.write(&bytes[..size]);
-        at += size as u64;
-    }
-    Ok(hasher.finish())
+    usage
 }

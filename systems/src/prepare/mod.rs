@@ -7,6 +7,7 @@ pub mod images;
 pub mod pipelines;
 mod samplers;
 pub mod state;
+pub mod surface;
 
 use std::sync::Arc;
 
@@ -30,9 +31,10 @@ use relic_recompiler::{
 };
 
 use self::{
-    images::{ImageStore, image_shape},
+    images::ImageStore,
     pipelines::{PipelineKey, PipelineStore, StageKey},
     state::{DrawState, draw_state},
+    surface::image_shape,
 };
 use crate::{
     capture::{Epoch, NO_WALK, StatePrograms},
@@ -100,42 +102,49 @@ pub(crate) fn prepare_rows(
             prepared,
             command: 0,
         };
-        for (draw, walks) in draws.rows.iter().zip(&captures.draws) {
-            preparer.command = draw.command;
-            let row = if (draw.command as usize) < commands.committed {
-                Preparedness::Nothing
-            } else if let Some(Some(Err(reason))) = programs_of.graphics.get(draw.state as usize) {
-                Preparedness::Refused(reason.clone())
-            } else {
-                let index = draw.state as usize;
-                let state = states.states[index]
-                    .get_or_insert_with(|| draw_state(&snapshots.states[index]).map(Arc::new))
-                    .clone();
-                match state {
-                    Ok(state) => preparer.draw(&state, &mut states.targets[index], *walks),
-                    Err(reason) => Preparedness::Refused(reason),
+        // In the order of the stream: what a row does to an image counts for the rows behind it.
+        let mut draw_rows = draws.rows.iter().zip(&captures.draws).peekable();
+        let mut dispatch_rows = dispatches.rows.iter().zip(&captures.dispatches).peekable();
+        loop {
+            let next_dispatch = dispatch_rows.peek().map_or(u32::MAX, |(row, _)| row.command);
+            if let Some((draw, walks)) = draw_rows.next_if(|(draw, _)| draw.command < next_dispatch) {
+                preparer.command = draw.command;
+                let row = if (draw.command as usize) < commands.committed {
+                    Preparedness::Nothing
+                } else if let Some(Some(Err(reason))) = programs_of.graphics.get(draw.state as usize) {
+                    Preparedness::Refused(reason.clone())
+                } else {
+                    let index = draw.state as usize;
+                    let state = states.states[index]
+                        .get_or_insert_with(|| draw_state(&snapshots.states[index]).map(Arc::new))
+                        .clone();
+                    match state {
+                        Ok(state) => preparer.draw(&state, &mut states.targets[index], *walks),
+                        Err(reason) => Preparedness::Refused(reason),
+                    }
+                };
+                if row == Preparedness::Pending {
+                    commands.cut = commands.cut.min(draw.command as usize);
                 }
-            };
-            if row == Preparedness::Pending {
-                commands.cut = commands.cut.min(draw.command as usize);
-            }
-            preparer.prepared.draws.push(row);
-        }
-        for (dispatch, walk) in dispatches.rows.iter().zip(&captures.dispatches) {
-            preparer.command = dispatch.command;
-            let row = if (dispatch.command as usize) < commands.committed {
-                Preparedness::Nothing
-            } else if let Some(Some(Err(reason))) = programs_of.compute.get(dispatch.state as usize) {
-                Preparedness::Refused(reason.clone())
-            } else if dispatch.groups.contains(&0) {
-                Preparedness::Nothing
+                preparer.prepared.draws.push(row);
+            } else if let Some((dispatch, walk)) = dispatch_rows.next() {
+                preparer.command = dispatch.command;
+                let row = if (dispatch.command as usize) < commands.committed {
+                    Preparedness::Nothing
+                } else if let Some(Some(Err(reason))) = programs_of.compute.get(dispatch.state as usize) {
+                    Preparedness::Refused(reason.clone())
+                } else if dispatch.groups.contains(&0) {
+                    Preparedness::Nothing
+                } else {
+                    preparer.dispatch(*walk)
+                };
+                if row == Preparedness::Pending {
+                    commands.cut = commands.cut.min(dispatch.command as usize);
+                }
+                preparer.prepared.dispatches.push(row);
             } else {
-                preparer.dispatch(*walk)
-            };
-            if row == Preparedness::Pending {
-                commands.cut = commands.cut.min(dispatch.command as usize);
+                break;
             }
-            preparer.prepared.dispatches.push(row);
         }
     }
 }
@@ -313,20 +322,23 @@ impl Preparer<'_> {
     fn targets(&mut self, state: &DrawState) -> Result<TargetSet, String> {
         let mut set = TargetSet::default();
         let mut extent: Option<[u32; 2]> = None;
-        let mut grow = |width: u32, height: u32| {
+        let mut grow = |[width, height]: [u32; 2]| {
             extent = Some(match extent {
                 None => [width, height],
                 Some([w, h]) => [w.min(width), h.min(height)],
             });
         };
-        for (slot, surface) in state.colour.iter().enumerate() {
-            let Some(surface) = surface else { continue };
-            set.colour[slot] = Some(self.images.target(&self.gpu.device, surface, self.epoch)?.1);
-            grow(surface.width, surface.height);
+        let device = &self.gpu.device;
+        for (slot, target) in state.colour.iter().enumerate() {
+            let Some(target) = target else { continue };
+            set.colour[slot] = Some(self.images.colour_target(device, target, self.epoch)?);
+            grow(target.surface.level_extent(target.level));
         }
-        if let Some(surface) = &state.depth {
-            set.depth = Some(self.images.target(&self.gpu.device, surface, self.epoch)?.1);
-            grow(surface.width, surface.height);
+        if let Some(target) = &state.depth {
+            let view = self.images.depth_target(device, target, self.epoch)?;
+            set.depth = Some(view);
+            set.stencil = target.stencil.is_some().then_some(view);
+            grow(target.depth.level_extent(target.level));
         }
         set.extent = extent.unwrap_or_default();
         Ok(set)
@@ -342,9 +354,10 @@ impl Preparer<'_> {
 
     fn write_image(&mut self, id: ImageId) {
         self.prepared.written.push((self.command, id));
+        let planes = &self.images.image(id).planes;
         self.prepared
             .writes
-            .push((self.command, self.images.image(id).range));
+            .extend(planes.iter().map(|plane| (self.command, plane.range)));
     }
 
     fn upload_if_due(&mut self, id: ImageId) -> StageOutcome<()> {
@@ -355,11 +368,14 @@ impl Preparer<'_> {
         // Once the GPU has written the image in this batch, its memory counts no more.
         let written = self.prepared.written.iter().any(|(_, written)| *written == id);
         if let Some(hash) = due.filter(|_| !written) {
-            let range = self.images.image(id).range;
+            let mut ranges = [GuestRange::default(); 2];
+            for (range, plane) in ranges.iter_mut().zip(&self.images.image(id).planes) {
+                *range = plane.range;
+            }
             self.prepared.uploads.push(Upload {
                 command: self.command,
                 image: id,
-                range,
+                ranges,
                 hash,
             });
         }
@@ -407,10 +423,10 @@ impl Preparer<'_> {
                     t.0.copy_from_slice(own);
                     specialization.images.push(image_shape(&t));
                     let storage = source.access.contains(AccessFlags::STORAGE);
-                    let array = source.dim == Some(ImageDim::D2Array);
+                    let dim = source.dim.unwrap_or(ImageDim::D2);
                     let found = self
                         .images
-                        .texture(&self.gpu.device, &t, storage, array, self.epoch)
+                        .texture(&self.gpu.device, &t, storage, dim, self.epoch)
                         .map_err(|reason| refused(i, reason))?;
                     match found {
                         None if storage => BoundResource::NullStorage,

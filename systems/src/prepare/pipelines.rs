@@ -204,6 +204,12 @@ fn make(
                 colour_formats: &fixed.formats,
                 blend: &blend,
                 depth_format: fixed.depth_format,
+                stencil_format: if fixed.has_stencil {
+                    fixed.depth_format
+                } else {
+                    vk::Format::UNDEFINED
+                },
+                samples: vk::SampleCountFlags::from_raw(fixed.samples),
                 ..GraphicsPipelineDescription::new(&name, &layout_object, stages)
             };
             let pipeline = device

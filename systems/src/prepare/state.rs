@@ -2,15 +2,13 @@
 
 use ash::vk;
 use relic_components::batch::StateSnapshot;
-use relic_core::{
-    GuestAddress,
-    gpu::{colour::ColourFormat, swizzle::SwizzleMode},
-};
+use relic_core::gpu::{Dimension, SurfaceShape, SwizzleMode, colour::ColourFormat};
 use relic_recompiler::NumericClass;
 use relic_vulkan::{
     BlendEquation, BlendTarget, DepthBias, DepthState, StencilFace, StencilState, TopologyClass, Viewport,
 };
 
+use super::surface::{Surface, surface_base};
 use crate::registers::{COLOUR_STRIDE, context as r, context_name};
 
 /// The state of draws that share a register snapshot.
@@ -21,9 +19,9 @@ pub struct DrawState {
     /// What is set while recording.
     pub dynamic: DynamicState,
     /// Colour targets by slot.
-    pub colour: [Option<TargetSurface>; 8],
+    pub colour: [Option<ColourTarget>; 8],
     /// Depth target.
-    pub depth: Option<TargetSurface>,
+    pub depth: Option<DepthTarget>,
     /// What each colour target holds, for the pixel program's exports.
     pub classes: [NumericClass; 8],
 }
@@ -41,6 +39,10 @@ pub struct FixedState {
     pub blend: Vec<BlendTarget>,
     /// Format of the depth target, or `UNDEFINED`.
     pub depth_format: vk::Format,
+    /// Whether the depth target has stencil.
+    pub has_stencil: bool,
+    /// Samples of a pixel.
+    pub samples: u32,
     /// Depth is clamped and not clipped.
     pub depth_clamp: bool,
     /// Flat attributes come from the last vertex.
@@ -72,23 +74,39 @@ pub struct DynamicState {
     pub restart: bool,
 }
 
-/// A surface that is rendered to.
+/// A colour surface that is rendered to.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct TargetSurface {
-    /// First byte.
-    pub address: GuestAddress,
-    /// Pipe/bank XOR, in units of 256 bytes.
-    pub xor: u32,
+pub struct ColourTarget {
+    /// The surface.
+    pub surface: Surface,
+    /// Mip level.
+    pub level: u32,
+    /// Slice.
+    pub slice: u32,
+}
+
+/// A depth surface that is rendered to, with its stencil surface where there is one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DepthTarget {
+    /// The depth surface.
+    pub depth: Surface,
+    /// The stencil surface.
+    pub stencil: Option<Surface>,
+    /// Mip level.
+    pub level: u32,
+    /// Slice.
+    pub slice: u32,
+}
+
+impl DepthTarget {
     /// Format of the host image.
-    pub format: vk::Format,
-    /// Bytes of a texel.
-    pub bytes: u32,
-    /// Width in texels.
-    pub width: u32,
-    /// Height in texels.
-    pub height: u32,
-    /// Swizzle mode.
-    pub mode: SwizzleMode,
+    #[must_use]
+    pub const fn format(&self) -> vk::Format {
+        match self.stencil {
+            Some(_) => vk::Format::D32_SFLOAT_S8_UINT,
+            None => self.depth.format,
+        }
+    }
 }
 
 /// Refuses bits of a context register outside `known`.
@@ -132,14 +150,14 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
             for slot in 0..8 {
                 let masks = state.context[r::CB_TARGET_MASK] & state.context[r::CB_SHADER_MASK];
                 let mask = masks >> (4 * slot) & 15;
-                let Some((surface, class)) = colour_target(state, slot)?.filter(|_| mask != 0) else {
+                let Some((target, class)) = colour_target(state, slot)?.filter(|_| mask != 0) else {
                     continue;
                 };
-                colour[slot] = Some(surface);
+                colour[slot] = Some(target);
                 classes[slot] = class;
                 formats.resize(slot + 1, vk::Format::UNDEFINED);
                 blend.resize(slot + 1, BlendTarget::default());
-                formats[slot] = surface.format;
+                formats[slot] = target.surface.format;
                 blend[slot] = blend_target(state.context[r::CB_BLEND0_CONTROL + slot], mask)?;
             }
         }
@@ -184,12 +202,7 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
             "PA_SU_SC_MODE_CNTL {raster:#x}: polygons as lines or points are not executed yet"
         ));
     }
-    if state.context[r::PA_SC_AA_CONFIG] & 7 != 0 {
-        return Err(format!(
-            "PA_SC_AA_CONFIG {:#x}: several samples are not executed yet",
-            state.context[r::PA_SC_AA_CONFIG]
-        ));
-    }
+    let samples = sample_count(state, &colour, depth.as_ref())?;
     if bit(state.context[r::DB_ALPHA_TO_MASK], 0) {
         return Err("DB_ALPHA_TO_MASK: alpha to coverage is not executed yet".to_owned());
     }
@@ -208,7 +221,9 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
         fixed: FixedState {
             topology: class,
             rect_list: state.primitive_type == RECT_LIST,
-            depth_format: depth.map_or(vk::Format::UNDEFINED, |surface| surface.format),
+            depth_format: depth.map_or(vk::Format::UNDEFINED, |target| target.format()),
+            has_stencil: depth.is_some_and(|target| target.stencil.is_some()),
+            samples,
             formats,
             blend,
             depth_clamp,
@@ -221,12 +236,16 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
             blend_constants: std::array::from_fn(|i| float(r::CB_BLEND_RED + i)),
             depth: DepthState {
                 test: bit(depth_control, 1) && depth.is_some(),
-                write: bit(depth_control, 2) && depth.is_some(),
+                write: bit(depth_control, 2) && depth.is_some() && !bit(state.context[r::DB_DEPTH_VIEW], 24),
                 compare: compare_op(depth_control >> 4 & 7),
                 bounds: bit(depth_control, 3)
                     .then(|| [float(r::DB_DEPTH_BOUNDS_MIN), float(r::DB_DEPTH_BOUNDS_MAX)]),
             },
-            stencil: stencil(state, depth_control)?,
+            stencil: if depth.is_some_and(|target| target.stencil.is_some()) {
+                stencil(state, depth_control)?
+            } else {
+                StencilState::default()
+            },
             depth_bias: DepthBias {
                 enable: bias_enable,
                 constant: if bias_enable {
@@ -260,6 +279,73 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
     })
 }
 
+/// Samples of a pixel, which all targets must share.
+fn sample_count(
+    state: &StateSnapshot,
+    colour: &[Option<ColourTarget>; 8],
+    depth: Option<&DepthTarget>,
+) -> Result<u32, String> {
+    let config = state.context[r::PA_SC_AA_CONFIG];
+    let samples = 1 << (config & 7);
+    let surfaces = colour
+        .iter()
+        .flatten()
+        .map(|target| &target.surface)
+        .chain(depth.map(|target| &target.depth));
+    for surface in surfaces {
+        if surface.shape.samples != samples {
+            return Err(format!(
+                "PA_SC_AA_CONFIG {config:#x}: {samples} samples on a target of {} are not executed",
+                surface.shape.samples
+            ));
+        }
+    }
+    let Some(&(_, standard)) = SAMPLE_LOCATIONS.iter().find(|(count, _)| *count == samples) else {
+        return Err(format!(
+            "PA_SC_AA_CONFIG {config:#x}: {samples} samples are not executed"
+        ));
+    };
+    if samples == 1 {
+        return Ok(1);
+    }
+    let per_sample = state.context[r::DB_EQAA] >> 4 & 7;
+    if per_sample != 0 {
+        return Err(format!(
+            "DB_EQAA {:#x}: pixel programs that run for each sample are not executed yet",
+            state.context[r::DB_EQAA]
+        ));
+    }
+    for (i, word) in standard.iter().enumerate() {
+        let own = state.context[r::PA_SC_AA_SAMPLE_LOCS_PIXEL_X0Y0_0 + i];
+        if own != *word {
+            return Err(format!(
+                "PA_SC_AA_SAMPLE_LOCS_PIXEL_X0Y0_{i} {own:#010x}: sample places other than Vulkan's ({word:#010x}) are not executed yet"
+            ));
+        }
+    }
+    let masks = [r::PA_SC_AA_MASK_X0Y0_X1Y0, r::PA_SC_AA_MASK_X0Y1_X1Y1].map(|mask| state.context[mask]);
+    let all = (1 << samples) - 1;
+    if masks
+        .iter()
+        .any(|mask| mask & all != all || mask >> 16 & all != all)
+    {
+        return Err(format!(
+            "PA_SC_AA_MASK {:#x}, {:#x}: sample masks are not executed yet",
+            masks[0], masks[1]
+        ));
+    }
+    Ok(samples)
+}
+
+/// Vulkan's standard sample places as the registers hold them: four samples to a word, x in the low nibble of a byte,
+/// y in the high one, signed sixteenths of a pixel from its centre. (One sample: the places are not looked at.)
+const SAMPLE_LOCATIONS: [(u32, &[u32]); 4] = [
+    (1, &[]),
+    (2, &[0x0000_CC44]),
+    (4, &[0x622A_E6AE]),
+    (8, &[0xB515_3FD1, 0x9773_F95B]),
+];
+
 /// VGT_PRIMITIVE_TYPE of rectangle lists.
 const RECT_LIST: u32 = 17;
 
@@ -280,10 +366,7 @@ fn topology(number: u32) -> Result<(vk::PrimitiveTopology, TopologyClass), Strin
     })
 }
 
-fn colour_target(
-    state: &StateSnapshot,
-    slot: usize,
-) -> Result<Option<(TargetSurface, NumericClass)>, String> {
+fn colour_target(state: &StateSnapshot, slot: usize) -> Result<Option<(ColourTarget, NumericClass)>, String> {
     let at = slot * COLOUR_STRIDE;
     let info = state.context[r::CB_COLOR0_INFO + at];
     let Some(format) = ColourFormat::from_register(info) else {
@@ -306,23 +389,32 @@ fn colour_target(
         ));
     };
     let view = state.context[r::CB_COLOR0_VIEW + at];
-    if view & 0x3FFF_FFFF != 0 {
+    let (slice, last) = (view & 0x1FFF, view >> 13 & 0x1FFF);
+    if slice != last {
         return Err(format!(
-            "{} {view:#x}: slices and mips other than 0 are not rendered to yet",
+            "{} {view:#x}: rendering to slices {slice} to {last} at once is not executed yet",
             name("VIEW")
         ));
     }
     let attrib = state.context[r::CB_COLOR0_ATTRIB + at];
-    if attrib >> 12 & 0x1F != 0 {
-        return Err(format!(
-            "{} {attrib:#x}: several samples are not executed yet",
-            name("ATTRIB")
-        ));
-    }
+    let samples = samples(attrib >> 12 & 7, attrib >> 15 & 3, &|| {
+        format!("{} {attrib:#x}", name("ATTRIB"))
+    })?;
     let attrib2 = state.context[r::CB_COLOR0_ATTRIB2 + slot];
     let attrib3 = state.context[r::CB_COLOR0_ATTRIB3 + slot];
     let mode = SwizzleMode::from_number(attrib3 >> 14 & 31)
         .map_err(|error| format!("{} {attrib3:#x}: {error}", name("ATTRIB3")))?;
+    let dimension = match attrib3 >> 24 & 3 {
+        0 => Dimension::D1,
+        1 => Dimension::D2,
+        2 => Dimension::D3,
+        other => {
+            return Err(format!(
+                "{} {attrib3:#x}: resource type {other} does not exist",
+                name("ATTRIB3")
+            ));
+        }
+    };
     let base = u64::from(state.context[r::CB_COLOR0_BASE + at])
         | u64::from(state.context[r::CB_COLOR0_BASE_EXT + slot] & 0xFF) << 32;
     let (address, xor) = surface_base(base, mode);
@@ -331,39 +423,52 @@ fn colour_target(
         5 => NumericClass::Sint,
         _ => NumericClass::Float,
     };
-    let surface = TargetSurface {
+    let surface = Surface {
         address,
-        xor,
+        shape: SurfaceShape {
+            mode,
+            dimension,
+            bytes: u32::from(host.bytes),
+            block: 1,
+            width: (attrib2 >> 14 & 0x3FFF) + 1,
+            height: (attrib2 & 0x3FFF) + 1,
+            depth: (attrib3 & 0x1FFF) + 1,
+            levels: (attrib2 >> 28 & 15) + 1,
+            samples,
+            xor,
+        },
         format: vk::Format::from_raw(host.vulkan.cast_signed()),
-        bytes: u32::from(host.bytes),
-        width: (attrib2 >> 14 & 0x3FFF) + 1,
-        height: (attrib2 & 0x3FFF) + 1,
-        mode,
     };
-    Ok(Some((surface, class)))
+    let target = ColourTarget {
+        surface,
+        level: view >> 26 & 15,
+        slice,
+    };
+    Ok(Some((target, class)))
 }
 
-/// Splits a base in units of 256 bytes into the address and the pipe/bank XOR that modes with XORed pipe bits keep
-/// in its low bits.
-#[must_use]
-pub fn surface_base(base_256: u64, mode: SwizzleMode) -> (GuestAddress, u32) {
-    let bits = mode.block_bytes_log2() - 8;
-    if (mode as u32) < 20 || bits == 0 {
-        return (GuestAddress(base_256 << 8), 0);
-    }
-    let low = (1u64 << bits) - 1;
-    (GuestAddress((base_256 & !low) << 8), (base_256 & low) as u32)
-}
-
-fn depth_target(state: &StateSnapshot) -> Result<Option<TargetSurface>, String> {
-    let info = state.context[r::DB_Z_INFO];
-    let stencil = state.context[r::DB_STENCIL_INFO];
-    if stencil & 1 != 0 {
+/// Samples of a target from log2 of its samples and fragments.
+fn samples(samples_log2: u32, fragments_log2: u32, register: &dyn Fn() -> String) -> Result<u32, String> {
+    if samples_log2 != fragments_log2 || samples_log2 > 3 {
         return Err(format!(
-            "DB_STENCIL_INFO {stencil:#x}: stencil targets are not executed yet"
+            "{}: {} samples kept as {} are not executed",
+            register(),
+            1 << samples_log2,
+            1 << fragments_log2
         ));
     }
+    Ok(1 << samples_log2)
+}
+
+fn depth_target(state: &StateSnapshot) -> Result<Option<DepthTarget>, String> {
+    let info = state.context[r::DB_Z_INFO];
+    let stencil_info = state.context[r::DB_STENCIL_INFO];
     let (format, bytes) = match info & 3 {
+        0 if stencil_info & 1 != 0 => {
+            return Err(format!(
+                "DB_STENCIL_INFO {stencil_info:#x}: stencil without depth is not executed yet"
+            ));
+        }
         0 => return Ok(None),
         1 => (vk::Format::D16_UNORM, 2),
         3 => (vk::Format::D32_SFLOAT, 4),
@@ -373,31 +478,66 @@ fn depth_target(state: &StateSnapshot) -> Result<Option<TargetSurface>, String> 
             ));
         }
     };
-    if info >> 2 & 3 != 0 {
-        return Err(format!(
-            "DB_Z_INFO {info:#x}: several samples are not executed yet"
-        ));
-    }
     if bit(info, 29) {
         return Err(format!(
             "DB_Z_INFO {info:#x}: hierarchical depth (HTILE) is not executed yet"
         ));
     }
     known(state, r::DB_RENDER_CONTROL, 3 << 5 | 1 << 4)?;
-    let mode =
-        SwizzleMode::from_number(info >> 4 & 31).map_err(|error| format!("DB_Z_INFO {info:#x}: {error}"))?;
-    let base = u64::from(state.context[r::DB_Z_WRITE_BASE])
-        | u64::from(state.context[r::DB_Z_WRITE_BASE_HI] & 0xFF) << 32;
-    let (address, xor) = surface_base(base, mode);
+    let view = state.context[r::DB_DEPTH_VIEW];
+    let slice = view & 0x7FF | (view >> 11 & 3) << 11;
+    let last = view >> 13 & 0x7FF | (view >> 30 & 3) << 11;
+    if slice != last {
+        return Err(format!(
+            "DB_DEPTH_VIEW {view:#x}: rendering to slices {slice} to {last} at once is not executed yet"
+        ));
+    }
     let size = state.context[r::DB_DEPTH_SIZE_XY];
-    Ok(Some(TargetSurface {
-        address,
-        xor,
-        format,
-        bytes,
-        width: (size & 0x3FFF) + 1,
-        height: (size >> 16 & 0x3FFF) + 1,
-        mode,
+    let plane = |register: &str, info: u32, base: [usize; 2], bytes: u32, format| {
+        let mode = SwizzleMode::from_number(info >> 4 & 31)
+            .map_err(|error| format!("{register} {info:#x}: {error}"))?;
+        let base = u64::from(state.context[base[0]]) | u64::from(state.context[base[1]] & 0xFF) << 32;
+        let (address, xor) = surface_base(base, mode);
+        Ok::<_, String>(Surface {
+            address,
+            shape: SurfaceShape {
+                mode,
+                dimension: Dimension::D2,
+                bytes,
+                block: 1,
+                width: (size & 0x3FFF) + 1,
+                height: (size >> 16 & 0x3FFF) + 1,
+                depth: last + 1,
+                levels: (state.context[r::DB_Z_INFO] >> 16 & 15) + 1,
+                samples: 1 << (state.context[r::DB_Z_INFO] >> 2 & 3),
+                xor,
+            },
+            format,
+        })
+    };
+    let z_base = [r::DB_Z_WRITE_BASE, r::DB_Z_WRITE_BASE_HI];
+    let stencil_base = [r::DB_STENCIL_WRITE_BASE, r::DB_STENCIL_WRITE_BASE_HI];
+    let depth = plane("DB_Z_INFO", info, z_base, bytes, format)?;
+    let stencil = if stencil_info & 1 == 0 {
+        None
+    } else if bytes == 4 {
+        Some(plane(
+            "DB_STENCIL_INFO",
+            stencil_info,
+            stencil_base,
+            1,
+            vk::Format::S8_UINT,
+        )?)
+    } else {
+        return Err(format!(
+            "DB_STENCIL_INFO {stencil_info:#x}: stencil beside 16-bit depth is not executed yet"
+        ));
+    };
+    Ok(Some(DepthTarget {
+        depth,
+        stencil,
+        level: view >> 26 & 15,
+        slice,
     }))
 }
 
@@ -407,6 +547,7 @@ fn stencil(state: &StateSnapshot, control: u32) -> Result<StencilState, String> 
     }
     let operations = state.context[r::DB_STENCIL_CONTROL];
     let two_sided = bit(control, 7);
+    let read_only = bit(state.context[r::DB_DEPTH_VIEW], 25);
     let face = |shift: u32, function: u32, reference: usize| -> Result<StencilFace, String> {
         let masks = state.context[reference];
         Ok(StencilFace {
@@ -415,7 +556,7 @@ fn stencil(state: &StateSnapshot, control: u32) -> Result<StencilState, String> 
             depth_fail: stencil_op(operations >> (shift + 8) & 15)?,
             compare: compare_op(function),
             compare_mask: masks >> 8 & 0xFF,
-            write_mask: masks >> 16 & 0xFF,
+            write_mask: if read_only { 0 } else { masks >> 16 & 0xFF },
             reference: masks & 0xFF,
         })
     };

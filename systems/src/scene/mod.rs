@@ -7,7 +7,9 @@ pub mod builder;
 pub mod compare;
 pub mod player;
 pub mod pm4cap;
+pub mod wrong;
 
 pub use builder::{COMMANDS, DATA, SceneBuilder, packet, split};
 pub use player::{Ending, Outcome, PlayError, PlayOptions, PlayReport, play};
 pub use pm4cap::{Scene, SceneError};
+pub use wrong::WrongPictures;

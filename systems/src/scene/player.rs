@@ -13,7 +13,7 @@ use relic_components::{
 };
 use relic_core::{
     GuestAddress, GuestMemory, GuestRange, Inbox, QueueId, SubmissionId,
-    gpu::{SurfaceLayout, SwizzleMode},
+    gpu::{SurfaceLayout, SurfaceShape, SwizzleMode},
     memory::{HostMapping, MapError},
 };
 use relic_schedules::{Label, PumpControl, Runtime, RuntimeBuilder, SystemTime, init_task_pool};
@@ -22,6 +22,7 @@ use relic_vulkan::{Device, vk};
 use super::{
     compare::Comparison,
     pm4cap::{Event, ExpectedImage, Scene, SceneImage, SceneSubmission},
+    wrong::WrongPictures,
 };
 use crate::{
     config::Config,
@@ -46,14 +47,14 @@ pub struct PlayOptions<'a> {
 }
 
 impl PlayOptions<'static> {
-    /// No plug-ins, 30 seconds.
+    /// No plug-ins, five minutes: software renderers take their time over a large batch.
     #[must_use]
     pub fn new(config: Config, device: Device) -> Self {
         Self {
             config,
             device,
             plugins: &|_| (),
-            timeout: Duration::from_secs(30),
+            timeout: Duration::from_secs(300),
         }
     }
 }
@@ -99,6 +100,8 @@ pub struct Outcome {
     pub name: String,
     /// The comparison, or why there was nothing to compare.
     pub result: Result<Comparison, String>,
+    /// Of an image that came out wrong, where its format can be shown.
+    pub pictures: Option<WrongPictures>,
 }
 
 impl Outcome {
@@ -336,18 +339,26 @@ impl<'a> Player<'a> {
                     frame: self.frame,
                     name: name.clone(),
                     result,
+                    pictures: None,
                 });
             }
             Event::ExpectImage(expected) => {
-                let result = self.read_image(expected).map(|got| {
+                let got = self.read_image(expected);
+                let result = got.as_ref().map_err(Clone::clone).map(|got| {
                     expected
                         .rule
-                        .compare(&expected.bytes, &got, expected.texel as usize)
+                        .compare(&expected.bytes, got, expected.texel as usize)
                 });
+                let wrong = result.as_ref().is_ok_and(|comparison| !comparison.passes());
+                let pictures = got
+                    .ok()
+                    .filter(|_| wrong)
+                    .and_then(|got| WrongPictures::new(expected, &got));
                 self.report.outcomes.push(Outcome {
                     frame: self.frame,
                     name: expected.name.clone(),
                     result,
+                    pictures,
                 });
             }
         }
@@ -483,9 +494,6 @@ impl<'a> Player<'a> {
 
     /// Tight rows of an image: of the host image where the GPU has written one, else of memory.
     fn read_image(&mut self, expected: &ExpectedImage) -> Result<Vec<u8>, String> {
-        if expected.layer != 0 {
-            return Err(format!("layer {} can't be read back yet", expected.layer));
-        }
         let address = self.address(expected.address);
         let world = self.runtime.world_mut();
         let host = world
@@ -503,7 +511,12 @@ impl<'a> Player<'a> {
         let mut recording = world.resource_mut::<GpuRecording>();
         let readback = recording
             .recorder
-            .readback_image(&image, aspect, 0, 0..1)
+            .readback_image(
+                &image,
+                aspect,
+                0,
+                expected.layer..expected.layer.saturating_add(1),
+            )
             .map_err(|error| error.to_string())?;
         let value = self
             .device
@@ -530,15 +543,24 @@ impl<'a> Player<'a> {
                 )
             })?;
         let mode = SwizzleMode::from_number(info.mode).map_err(|error| error.to_string())?;
-        let layout = SurfaceLayout::new(mode, expected.texel, expected.width, expected.height, info.xor)
-            .map_err(|error| error.to_string())?;
+        let shape = SurfaceShape {
+            depth: info.layers,
+            levels: info.levels,
+            ..SurfaceShape::flat(mode, expected.texel, expected.width, expected.height, info.xor)
+        };
+        let layout = SurfaceLayout::new(shape).map_err(|error| error.to_string())?;
+        let address = self.address(expected.address);
+        let reader = self.memory.reader();
+        // Before anything is allocated: the sizes are the file's.
+        if !reader.is_mapped(GuestRange::new(address, layout.size())) {
+            return Err(format!("{layout:?} at {address} is not in mapped memory"));
+        }
         let mut tiled = vec![0; layout.size() as usize];
-        self.memory
-            .reader()
-            .read_bytes(self.address(expected.address), &mut tiled)
+        reader
+            .read_bytes(address, &mut tiled)
             .map_err(|error| error.to_string())?;
         let mut rows = vec![0; expected.bytes.len()];
-        if layout.detile(&tiled, &mut rows) {
+        if layout.detile(0, expected.layer, &tiled, &mut rows) {
             Ok(rows)
         } else {
             Err(format!("internal: {layout:?} does not fit"))

@@ -89,6 +89,10 @@ pub struct SceneImage {
     pub format: u32,
     /// Width, height, depth.
     pub extent: [u32; 3],
+    /// Array layers.
+    pub layers: u32,
+    /// Mip levels.
+    pub levels: u32,
     /// Swizzle mode.
     pub mode: u32,
     /// Pipe/bank XOR.
@@ -414,6 +418,8 @@ impl Chunk {
             address: GuestAddress(fields.u64(0)?),
             format: fields.u32(16)?,
             extent: [fields.u32(20)?, fields.u32(24)?, fields.u32(28)?],
+            layers: fields.u32(32)?,
+            levels: fields.u32(36)?,
             mode: fields.u32(44)?,
             xor: fields.u32(48)?,
             name,
