@@ -57,8 +57,8 @@ pub struct Interface {
     pub workgroup_size: [u32; 3],
     /// Workgroup memory in bytes.
     pub shared_memory: u32,
-    /// RSRC1 FLOAT_MODE, bits 19:12: the rounding and denormal behaviour that the program asks for. No float
-    /// controls are emitted yet, so the device's own behaviour applies.
+    /// RSRC1 FLOAT_MODE, bits 19:12: the rounding and denormal behaviour that the program asks for. Rounding toward
+    /// zero becomes an execution mode, and so does what the device can do with 32-bit denormal numbers.
     pub float_mode: u8,
     /// Names of SPIR-V capabilities beyond Shader.
     pub capabilities: SmallVec<[&'static str; 8]>,

@@ -2,6 +2,7 @@
 
 mod arithmetic;
 mod exchange;
+mod float_controls;
 mod format;
 mod image;
 mod lanes;
@@ -583,6 +584,7 @@ impl Emitter<'_> {
             }
             StageRegisters::Vertex { .. } => {}
         }
+        self.float_controls(main)?;
         if self.shared.is_some() {
             interface.shared_memory = self.shared_words() * 4;
         }

@@ -387,7 +387,11 @@ fn register(operand: Operand, width: u8, double: bool) -> String {
             253 => "src_scc",
             _ => "src_lds_direct",
         }),
-        Operand::Literal(word) => format!("{word:#x}"),
+        // Numbers that need no literal are printed as if they had none.
+        Operand::Literal(word) => match word.cast_signed() {
+            number @ -16..=64 => number.to_string(),
+            _ => format!("{word:#x}"),
+        },
         Operand::LiteralFollows => String::from("literal"),
         Operand::Reserved(code) => format!("reserved_{code}"),
     }
