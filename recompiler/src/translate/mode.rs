@@ -115,7 +115,7 @@ impl Translator<'_> {
             }
             op::S_ROUND_MODE => self.keep_mode(Field { offset: 0, size: 4 }, instruction.immediate.into())?,
             op::S_DENORM_MODE => {
-                self.keep_mode(Field { offset: 4, size: 4 }, instruction.immediate.into())?
+                self.keep_mode(Field { offset: 4, size: 4 }, instruction.immediate.into())?;
             }
             _ => return Ok(false),
         }

@@ -387,9 +387,9 @@ fn register(operand: Operand, width: u8, double: bool) -> String {
             253 => "src_scc",
             _ => "src_lds_direct",
         }),
-        // Numbers that need no literal are printed as if they had none.
+        // Numbers that need no literal are printed as if they had none, where that would mean the same.
         Operand::Literal(word) => match word.cast_signed() {
-            number @ -16..=64 => number.to_string(),
+            number @ -16..=64 if width < 2 || number >= 0 => number.to_string(),
             _ => format!("{word:#x}"),
         },
         Operand::LiteralFollows => String::from("literal"),
