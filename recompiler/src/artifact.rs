@@ -16,6 +16,8 @@ pub enum BindingKind {
     Sampler,
     /// VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER: the flat words.
     UniformBuffer,
+    /// VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: the page table of guest pointers.
+    PageTable,
 }
 
 /// One binding of descriptor set 0.
@@ -23,7 +25,7 @@ pub enum BindingKind {
 pub struct Binding {
     /// Binding number.
     pub binding: u32,
-    /// Index of the plan descriptor, or `None` for the flat words' buffer.
+    /// Index of the plan descriptor, or `None` for the flat words' buffer and the page table.
     pub descriptor: Option<u32>,
     /// What is bound.
     pub kind: BindingKind,
@@ -53,6 +55,8 @@ pub struct Interface {
     pub writes_sample_mask: bool,
     /// The program writes through buffers or images.
     pub writes_memory: bool,
+    /// The program follows guest pointers: it may read, and with `writes_memory` write, whatever is mapped.
+    pub follows_pointers: bool,
     /// Threads of a group; zeros outside compute.
     pub workgroup_size: [u32; 3],
     /// Workgroup memory in bytes.

@@ -191,6 +191,8 @@ bitflags! {
         const DENORM_PRESERVE_32 = 1 << 16;
         /// shaderDenormFlushToZeroFloat32.
         const DENORM_FLUSH_32 = 1 << 17;
+        /// bufferDeviceAddress, and a page table that is bound where a program asks for it (`page_table`).
+        const GUEST_POINTERS = 1 << 18;
     }
 }
 

@@ -264,6 +264,12 @@ ops! {
     AtomicBuffer "atomic_buffer" U32 () "*" Writes;
     /// As `AtomicBuffer` on two words.
     AtomicBuffer64 "atomic_buffer_64" U64 () "*" Writes;
+    /// (guest address): followed through the page table.
+    LoadPointer "load_pointer" U32 (U64) Reads;
+    /// (guest address, value, active).
+    StorePointer "store_pointer" Void (U64, U32, Bool) Writes;
+    /// (guest address, value, comparand, active).
+    AtomicPointer "atomic_pointer" U32 (U64, U32, U32, Bool) Writes;
     /// (byte address).
     LoadShared "load_shared" U32 (U32) Reads;
     StoreShared "store_shared" Void (U32, U32, Bool) Writes;

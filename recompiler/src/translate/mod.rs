@@ -18,6 +18,7 @@ mod memory;
 mod mode;
 mod operand;
 mod packed;
+mod pointer;
 mod scalar;
 mod scalar_bits;
 mod scalar_compare;
@@ -47,6 +48,8 @@ pub(crate) struct Translator<'a> {
     wave: u32,
     v: Variables,
     interface: Interface,
+    /// Global memory goes through guest pointers.
+    pointers: bool,
     instruction: &'a Instruction,
 }
 
@@ -58,6 +61,7 @@ pub(crate) fn translate(
     binary: &ShaderBinary<'_>,
     cfg: &Cfg,
     blocks: &[StructuredBlock],
+    pointers: bool,
 ) -> Result<(Function, Interface), Fault> {
     let registers = binary.stage;
     let wave = registers.wave_size();
@@ -74,6 +78,7 @@ pub(crate) fn translate(
             float_mode: (registers.resources().0 >> 12) as u8,
             ..Interface::default()
         },
+        pointers,
         instruction: first,
     };
     translator.start_state()?;

@@ -19,6 +19,7 @@ pub struct Device {
     memory_type: u32,
     buffer: Option<Mapped>,
     uniform: Option<Mapped>,
+    page_table: Option<Mapped>,
     pipelines: std::collections::HashMap<u64, (vk::DescriptorSetLayout, vk::PipelineLayout, vk::Pipeline)>,
 }
 
@@ -80,6 +81,7 @@ impl Device {
             memory_type,
             buffer: None,
             uniform: None,
+            page_table: None,
             pipelines: std::collections::HashMap::new(),
         })
     }
@@ -90,9 +92,12 @@ impl Device {
         unsafe {
             let buffer = self.device.create_buffer(&info, None).expect("a buffer");
             let needs = self.device.get_buffer_memory_requirements(buffer);
+            let mut flags =
+                vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
             let allocation = vk::MemoryAllocateInfo::default()
                 .allocation_size(needs.size)
-                .memory_type_index(self.memory_type);
+                .memory_type_index(self.memory_type)
+                .push_next(&mut flags);
             let memory = self.device.allocate_memory(&allocation, None).expect("memory");
             self.device
                 .bind_buffer_memory(buffer, memory, 0)
@@ -122,10 +127,29 @@ impl Device {
 
     /// Makes the memory buffer anew, zeroed.
     pub fn allocate(&mut self, size: u64) {
-        if let Some(old) = self.buffer.take() {
+        for old in [self.buffer.take(), self.page_table.take()].into_iter().flatten() {
             self.free(&old);
         }
-        self.buffer = Some(self.mapped(size.max(256), vk::BufferUsageFlags::STORAGE_BUFFER));
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        self.buffer = Some(self.mapped(size.max(256), usage));
+    }
+
+    /// The device's address of the memory buffer.
+    pub fn address(&self) -> u64 {
+        let buffer = self.buffer.as_ref().expect("allocated").buffer;
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+        // SAFETY: the buffer was made with this usage and memory for it; the feature is enabled where it is there.
+        unsafe { self.device.get_buffer_device_address(&info) }
+    }
+
+    /// Gives programs that follow guest pointers their page table.
+    pub fn set_page_table(&mut self, words: &[u64]) {
+        let table = self.mapped(8 * words.len() as u64, vk::BufferUsageFlags::STORAGE_BUFFER);
+        // SAFETY: the mapping holds that many words.
+        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), table.bytes, 8 * words.len()) };
+        if let Some(old) = self.page_table.replace(table) {
+            self.free(&old);
+        }
     }
 
     /// The memory buffer's bytes.
@@ -151,7 +175,9 @@ impl Device {
                     .descriptor_count(1)
                     .stage_flags(vk::ShaderStageFlags::COMPUTE)
                     .descriptor_type(match binding.kind {
-                        BindingKind::StorageBuffer => vk::DescriptorType::STORAGE_BUFFER,
+                        BindingKind::StorageBuffer | BindingKind::PageTable => {
+                            vk::DescriptorType::STORAGE_BUFFER
+                        }
                         BindingKind::UniformBuffer => vk::DescriptorType::UNIFORM_BUFFER,
                         other => panic!("{other:?} is not bound here"),
                     })
@@ -241,6 +267,11 @@ impl Device {
                         }
                     }]
                 }
+                None if binding.kind == BindingKind::PageTable => [vk::DescriptorBufferInfo {
+                    buffer: self.page_table.as_ref().expect("a page table").buffer,
+                    offset: 0,
+                    range: vk::WHOLE_SIZE,
+                }],
                 None => [vk::DescriptorBufferInfo {
                     buffer: uniform.buffer,
                     offset: 0,
@@ -276,10 +307,10 @@ impl Device {
                         .dst_set(set)
                         .dst_binding(binding.binding)
                         .buffer_info(info)
-                        .descriptor_type(if binding.descriptor.is_some() {
-                            vk::DescriptorType::STORAGE_BUFFER
-                        } else {
+                        .descriptor_type(if binding.kind == BindingKind::UniformBuffer {
                             vk::DescriptorType::UNIFORM_BUFFER
+                        } else {
+                            vk::DescriptorType::STORAGE_BUFFER
                         })
                 })
                 .collect();
@@ -320,7 +351,10 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        for mapped in [self.buffer.take(), self.uniform.take()].into_iter().flatten() {
+        for mapped in [self.buffer.take(), self.uniform.take(), self.page_table.take()]
+            .into_iter()
+            .flatten()
+        {
             self.free(&mapped);
         }
         // SAFETY: the queue is idle and nothing made from the device is used again.
