@@ -15,6 +15,8 @@
 )]
 
 mod device;
+#[path = "device/pages.rs"]
+mod pages;
 mod validate;
 
 use device::{Bound, Device};

@@ -433,7 +433,7 @@ impl Walk<'_> {
     }
 
     /// Compute's lane number: the invocation's number modulo the wave's size, a power of two of at most 64.
-    fn is_lane_number(&self, inst: &crate::ir::Inst) -> bool {
+    fn is_lane_number(&self, inst: &Inst) -> bool {
         let masked = |index: usize, mask: usize| {
             self.function.inst(inst.operands[index]).op == Op::LocalIndex
                 && matches!(self.function.constant(inst.operands[mask]), Some(31 | 63))

@@ -2,11 +2,11 @@
 
 use super::{Emitted, Emitter};
 use crate::binary::Features;
-use crate::ir::{AccessKind, Atomic, BufferWidth, Inst, Op, Type};
+use crate::ir::{AccessKind, BufferWidth, Inst, Op, Type};
 use crate::page_table::{DIRECTORY, LEAF_BITS, PAGE_BITS};
 use crate::refusal::Reason;
 use rspirv::dr::Operand;
-use rspirv::spirv::{Capability, Decoration, MemoryAccess, Op as S, Scope, StorageClass, Word};
+use rspirv::spirv::{Capability, Decoration, MemoryAccess, Op as S, StorageClass, Word};
 
 impl Emitter<'_> {
     /// The page table's variable: a block of 64-bit words.
@@ -134,7 +134,14 @@ impl Emitter<'_> {
                 self.act(S::Store, operands)?;
                 0
             }
-            Some(atomic) => self.pointer_atomic(atomic, place, x[1], x[2])?,
+            Some(atomic) => self.atomic(
+                atomic,
+                place,
+                x[1],
+                x[2],
+                Type::U32,
+                StorageClass::PhysicalStorageBuffer,
+            )?,
         };
         self.b.branch(end).map_err(Self::internal)?;
         self.b.begin_block(Some(end)).map_err(Self::internal)?;
@@ -145,37 +152,5 @@ impl Emitter<'_> {
         self.b
             .phi(word, None, vec![(result, inside), (zero, before)])
             .map_err(Self::internal)
-    }
-
-    fn pointer_atomic(&mut self, atomic: Atomic, place: Word, data: Word, comparand: Word) -> Emitted {
-        let opcode = match atomic {
-            Atomic::Swap => S::AtomicExchange,
-            Atomic::CompareSwap => S::AtomicCompareExchange,
-            Atomic::Add => S::AtomicIAdd,
-            Atomic::Sub => S::AtomicISub,
-            Atomic::SMin => S::AtomicSMin,
-            Atomic::UMin => S::AtomicUMin,
-            Atomic::SMax => S::AtomicSMax,
-            Atomic::UMax => S::AtomicUMax,
-            Atomic::And => S::AtomicAnd,
-            Atomic::Or => S::AtomicOr,
-            Atomic::Xor => S::AtomicXor,
-            Atomic::Inc | Atomic::Dec => return Err(Reason::Unsupported("wrapping atomics on pointers")),
-        };
-        let (scope, semantics) = (self.word(Scope::Device as u32), self.word(0));
-        let mut operands = vec![
-            Operand::IdRef(place),
-            Operand::IdScope(scope),
-            Operand::IdMemorySemantics(semantics),
-        ];
-        if atomic == Atomic::CompareSwap {
-            operands.push(Operand::IdMemorySemantics(semantics));
-        }
-        operands.push(Operand::IdRef(data));
-        if atomic == Atomic::CompareSwap {
-            operands.push(Operand::IdRef(comparand));
-        }
-        let word = self.u32();
-        self.op_with(opcode, word, operands)
     }
 }

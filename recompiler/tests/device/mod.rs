@@ -13,20 +13,20 @@ pub struct Bound {
 pub struct Device {
     _entry: ash::Entry,
     instance: ash::Instance,
-    device: ash::Device,
+    pub(crate) device: ash::Device,
     queue: vk::Queue,
     pool: vk::CommandPool,
     memory_type: u32,
-    buffer: Option<Mapped>,
+    pub(crate) buffer: Option<Mapped>,
     uniform: Option<Mapped>,
-    page_table: Option<Mapped>,
+    pub(crate) page_table: Option<Mapped>,
     pipelines: std::collections::HashMap<u64, (vk::DescriptorSetLayout, vk::PipelineLayout, vk::Pipeline)>,
 }
 
-struct Mapped {
-    buffer: vk::Buffer,
+pub(crate) struct Mapped {
+    pub buffer: vk::Buffer,
     memory: vk::DeviceMemory,
-    bytes: *mut u8,
+    pub bytes: *mut u8,
     size: usize,
 }
 
@@ -86,7 +86,7 @@ impl Device {
         })
     }
 
-    fn mapped(&self, size: u64, usage: vk::BufferUsageFlags) -> Mapped {
+    pub(crate) fn mapped(&self, size: u64, usage: vk::BufferUsageFlags) -> Mapped {
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         // SAFETY: plain creation, binding and mapping of objects of this device, in order.
         unsafe {
@@ -117,7 +117,7 @@ impl Device {
         }
     }
 
-    fn free(&self, mapped: &Mapped) {
+    pub(crate) fn free(&self, mapped: &Mapped) {
         // SAFETY: the queue is idle between dispatches, and the mapping is not used again.
         unsafe {
             self.device.destroy_buffer(mapped.buffer, None);
@@ -132,24 +132,6 @@ impl Device {
         }
         let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
         self.buffer = Some(self.mapped(size.max(256), usage));
-    }
-
-    /// The device's address of the memory buffer.
-    pub fn address(&self) -> u64 {
-        let buffer = self.buffer.as_ref().expect("allocated").buffer;
-        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
-        // SAFETY: the buffer was made with this usage and memory for it; the feature is enabled where it is there.
-        unsafe { self.device.get_buffer_device_address(&info) }
-    }
-
-    /// Gives programs that follow guest pointers their page table.
-    pub fn set_page_table(&mut self, words: &[u64]) {
-        let table = self.mapped(8 * words.len() as u64, vk::BufferUsageFlags::STORAGE_BUFFER);
-        // SAFETY: the mapping holds that many words.
-        unsafe { std::ptr::copy_nonoverlapping(words.as_ptr().cast::<u8>(), table.bytes, 8 * words.len()) };
-        if let Some(old) = self.page_table.replace(table) {
-            self.free(&old);
-        }
     }
 
     /// The memory buffer's bytes.
