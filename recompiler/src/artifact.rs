@@ -16,6 +16,8 @@ pub enum BindingKind {
     Sampler,
     /// VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER: the flat words.
     UniformBuffer,
+    /// VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: the page table of guest pointers.
+    PageTable,
 }
 
 /// One binding of descriptor set 0.
@@ -23,7 +25,7 @@ pub enum BindingKind {
 pub struct Binding {
     /// Binding number.
     pub binding: u32,
-    /// Index of the plan descriptor, or `None` for the flat words' buffer.
+    /// Index of the plan descriptor, or `None` for the flat words' buffer and the page table.
     pub descriptor: Option<u32>,
     /// What is bound.
     pub kind: BindingKind,
@@ -53,12 +55,14 @@ pub struct Interface {
     pub writes_sample_mask: bool,
     /// The program writes through buffers or images.
     pub writes_memory: bool,
+    /// The program follows guest pointers: it may read, and with `writes_memory` write, whatever is mapped.
+    pub follows_pointers: bool,
     /// Threads of a group; zeros outside compute.
     pub workgroup_size: [u32; 3],
     /// Workgroup memory in bytes.
     pub shared_memory: u32,
-    /// RSRC1 FLOAT_MODE, bits 19:12: the rounding and denormal behaviour that the program asks for. No float
-    /// controls are emitted yet, so the device's own behaviour applies.
+    /// RSRC1 FLOAT_MODE, bits 19:12: the rounding and denormal behaviour that the program asks for. Rounding toward
+    /// zero becomes an execution mode, and so does what the device can do with 32-bit denormal numbers.
     pub float_mode: u8,
     /// Names of SPIR-V capabilities beyond Shader.
     pub capabilities: SmallVec<[&'static str; 8]>,

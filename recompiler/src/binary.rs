@@ -183,7 +183,25 @@ bitflags! {
         const OUTPUT_LAYER = 1 << 12;
         /// shaderCullDistance.
         const CULL_DISTANCE = 1 << 13;
+        /// shaderRoundingModeRTZFloat32 of VK_KHR_shader_float_controls.
+        const ROUND_ZERO_32 = 1 << 14;
+        /// shaderRoundingModeRTZFloat16 and shaderRoundingModeRTZFloat64.
+        const ROUND_ZERO_16_64 = 1 << 15;
+        /// shaderDenormPreserveFloat32.
+        const DENORM_PRESERVE_32 = 1 << 16;
+        /// shaderDenormFlushToZeroFloat32.
+        const DENORM_FLUSH_32 = 1 << 17;
+        /// bufferDeviceAddress, and a page table that is bound where a program asks for it (`page_table`).
+        const GUEST_POINTERS = 1 << 18;
     }
+}
+
+impl Features {
+    /// What says how floats are rounded and what becomes of denormal ones.
+    pub const FLOAT_CONTROLS: Self = Self::ROUND_ZERO_32
+        .union(Self::ROUND_ZERO_16_64)
+        .union(Self::DENORM_PRESERVE_32)
+        .union(Self::DENORM_FLUSH_32);
 }
 
 /// What the device is like; fixed for a run.
@@ -213,7 +231,7 @@ impl Default for Profile {
             storage_buffer_alignment: 16,
             max_shared_memory: 32 << 10,
             helpers_load_zero: true,
-            features: Features::all(),
+            features: Features::all() - Features::FLOAT_CONTROLS,
         }
     }
 }

@@ -7,6 +7,7 @@ pub mod binary;
 mod cfg;
 mod decode;
 mod ir;
+pub mod page_table;
 mod passes;
 pub mod plan;
 mod rect_list;
@@ -90,7 +91,24 @@ pub fn analyse(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, 
 fn pipeline(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, Fault> {
     let cfg = cfg::build(binary)?;
     let blocks = cfg::structured::lower(&cfg)?;
-    let (mut function, interface) = translate::translate(binary, &cfg, &blocks)?;
+    let program = build(binary, profile, &cfg, &blocks, false);
+    match program {
+        // Addresses that no plan can find before the draw are followed by the program itself, where the device can.
+        Err(fault) if fault.is_about_addresses() && profile.features.contains(Features::GUEST_POINTERS) => {
+            build(binary, profile, &cfg, &blocks, true)
+        }
+        program => program,
+    }
+}
+
+fn build(
+    binary: &ShaderBinary<'_>,
+    profile: &Profile,
+    cfg: &cfg::Cfg,
+    blocks: &[cfg::structured::StructuredBlock],
+    pointers: bool,
+) -> Result<Program, Fault> {
+    let (mut function, interface) = translate::translate(binary, cfg, blocks, pointers)?;
     check(&function, "translation")?;
     passes::dead::remove_dead(&mut function);
     passes::simplify::simplify(&mut function);
@@ -102,7 +120,7 @@ fn pipeline(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, Fau
     passes::dead::remove_dead(&mut function);
     passes::straighten::straighten(&mut function);
     check(&function, "straightening")?;
-    let plan = passes::resources::find_resources(&mut function, profile.storage_buffer_alignment)?;
+    let plan = passes::resources::find_resources(&mut function, profile.storage_buffer_alignment, pointers)?;
     if let StageRegisters::Compute { num_thread, .. } = binary.stage {
         let threads = num_thread
             .iter()

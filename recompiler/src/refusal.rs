@@ -77,6 +77,17 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
+    /// Whether an address was in the way that a guest pointer could be followed to.
+    pub(crate) fn is_about_addresses(&self) -> bool {
+        matches!(
+            &self.reason,
+            Reason::Unresolvable {
+                what: "address" | "V#",
+                ..
+            }
+        )
+    }
+
     pub fn at(self, program_counter: ProgramCounter, instruction: impl FnOnce() -> String) -> Self {
         if self.program_counter.is_some() {
             return self;

@@ -1,10 +1,11 @@
 //! Decoder and printer against the assembler's own text.
 //!
-//! `vectors/gfx1013.txt` holds a line for each opcode and form, `words = text`, as LLVM's disassembler printed it.
+//! `vectors/gfx1013.txt` holds a line for each opcode and form, `words = text`, as LLVM's disassembler printed it, and
+//! `vectors/gfx1030.txt` what is otherwise in the desktop dialect (`refused`: no instruction there).
 
 #![expect(clippy::expect_used, reason = "a test stops at what it did not expect")]
 
-use relic_recompiler::{Dialect, ProgramCounter, disassemble};
+use relic_recompiler::{Dialect, ProgramCounter, Reason, disassemble};
 
 /// Instructions of more than one word, as the assembler encodes them.
 const LONG_FORMS: [(&str, &[u32]); 17] = [
@@ -30,9 +31,7 @@ const LONG_FORMS: [(&str, &[u32]); 17] = [
     ("exp", &[0xf800_180f, 0x0302_0100]),
 ];
 
-#[test]
-fn every_vector_decodes_to_the_assemblers_text() {
-    let vectors = include_str!("vectors/gfx1013.txt");
+fn check_vectors(vectors: &str, dialect: Dialect) {
     let mut wrong = Vec::new();
     let mut count = 0;
     for line in vectors.lines().filter(|line| !line.starts_with('#')) {
@@ -42,19 +41,30 @@ fn every_vector_decodes_to_the_assemblers_text() {
             .map(|word| u32::from_str_radix(word, 16).expect("a hexadecimal word"))
             .collect();
         count += 1;
-        match disassemble(&code, ProgramCounter(0), Dialect::Gfx1013) {
+        match disassemble(&code, ProgramCounter(0), dialect) {
             Ok((ours, length)) if ours == text && length as usize == 4 * code.len() => {}
+            Err(Reason::UnknownEncoding(_)) if text == "refused" => {}
             Ok((ours, length)) => wrong.push(format!("{words}: {ours:?} ({length} bytes), not {text:?}")),
             Err(reason) => wrong.push(format!("{words}: {reason}, not {text:?}")),
         }
     }
-    assert!(count > 1000, "only {count} vectors");
+    assert!(count > 100, "only {count} vectors");
     assert!(
         wrong.is_empty(),
         "{} of {count} vectors differ:\n{}",
         wrong.len(),
         wrong.join("\n")
     );
+}
+
+#[test]
+fn every_vector_decodes_to_the_assemblers_text() {
+    check_vectors(include_str!("vectors/gfx1013.txt"), Dialect::Gfx1013);
+}
+
+#[test]
+fn every_vector_of_the_desktop_dialect_decodes_to_the_assemblers_text() {
+    check_vectors(include_str!("vectors/gfx1030.txt"), Dialect::Gfx1030);
 }
 
 #[test]

@@ -15,6 +15,8 @@
 )]
 
 mod device;
+#[path = "device/pages.rs"]
+mod pages;
 mod validate;
 
 use device::{Bound, Device};
@@ -22,6 +24,7 @@ use relic_core::GuestAddress;
 use relic_recompiler::{
     Artifact, BufferShape, DescriptorKind, Dialect, Evaluation, FlatLocation, Inputs, PlanMemory, Profile,
     Program, ShaderBinary, Specialization, StageRegisters, analyse, evaluate,
+    page_table::{PAGE_SIZE, PageTable},
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -75,7 +78,9 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
         memory.regions.push((number(parts[1]), number(parts[2]), size));
         size += number(parts[2]).next_multiple_of(1 << 16);
     }
-    device.allocate(size);
+    // A page of zeros for what is not mapped comes last.
+    device.allocate(size + PAGE_SIZE);
+    let mut table = None;
     let mut programs: HashMap<Vec<u64>, Program> = HashMap::new();
     let mut artifacts: HashMap<(Vec<u64>, Specialization), Artifact> = HashMap::new();
     let mut evaluation = Evaluation::default();
@@ -209,6 +214,14 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                         entry.insert(artifact)
                     }
                 };
+                if artifact.interface.follows_pointers && table.is_none() {
+                    let device_address = device.address();
+                    let pages = table.insert(PageTable::new(device_address + size));
+                    for &(start, size, offset) in &memory.regions {
+                        pages.map(GuestAddress(start), device_address + offset, size);
+                    }
+                    device.set_page_table(pages.words());
+                }
                 device.dispatch(artifact, &bound, &evaluation.flat, groups);
             }
             "expect" => {

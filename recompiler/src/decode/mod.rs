@@ -2,6 +2,7 @@
 
 pub(crate) mod operand;
 pub(crate) mod print;
+mod reserved;
 pub mod table;
 
 pub(crate) use operand::Operand;
@@ -54,6 +55,8 @@ pub(crate) struct Modifiers {
     /// VOP3P: negation of the high halves.
     pub negate_hi: u8,
     pub clamp: bool,
+    /// Interpolation: the parameter's high half.
+    pub high: bool,
     /// 1: times 2, 2: times 4, 3: divided by 2.
     pub output: u8,
 }
@@ -89,6 +92,7 @@ pub(crate) struct Memory {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Instruction {
     pub program_counter: ProgramCounter,
+    pub dialect: Dialect,
     /// Length in dwords.
     pub length: u8,
     pub words: [u32; 5],
@@ -205,6 +209,7 @@ pub(crate) fn decode(
     };
     let mut out = Instruction {
         program_counter,
+        dialect,
         length: 0,
         words: [0; 5],
         row,
@@ -224,7 +229,9 @@ pub(crate) fn decode(
         }
         Encoding::Sop1 => {
             out.dst = Operand::scalar(bits(word, 16, 7));
-            out.src[0] = Operand::source(bits(word, 0, 8));
+            if row.width('a') > 0 {
+                out.src[0] = Operand::source(bits(word, 0, 8));
+            }
         }
         Encoding::Sopc => {
             out.src[0] = Operand::source(bits(word, 0, 8));
@@ -306,7 +313,9 @@ pub(crate) fn decode(
             out.src[1] = Operand::scalar(bits(high, 16, 5) << 2);
             out.memory.slc = bit(high, 22);
             out.memory.tfe = bit(high, 23);
-            out.src[2] = Operand::source(bits(high, 24, 8));
+            if row.operands().next().is_some() {
+                out.src[2] = Operand::source(bits(high, 24, 8));
+            }
         }
         Encoding::Mimg => image(word, high, &mut reader, &mut out)?,
         Encoding::Exp => {
@@ -326,6 +335,7 @@ pub(crate) fn decode(
         .src
         .iter()
         .any(|source| matches!(source, Operand::Reserved(_)))
+        || reserved::is_set(&out, [word, reader.words[1]])
     {
         return Err(unknown(&reader));
     }
@@ -478,6 +488,12 @@ fn long_vector(word: u32, high: u32, out: &mut Instruction) {
     } else {
         out.modifiers.absolute = bits(word, 8, 3) as u8;
         out.modifiers.op_sel = bits(word, 11, 4) as u8;
+    }
+    if row.operands().any(|operand| operand == "attr") {
+        out.immediate = (bits(high, 0, 6) << 2 | bits(high, 6, 2)) as u16;
+        out.modifiers.high = bit(high, 8);
+        // The point of a move, where others have a register.
+        out.memory.offset = bits(high, 9, 9).cast_signed();
     }
     out.modifiers.clamp = bit(word, 15);
     out.modifiers.output = bits(high, 27, 2) as u8;

@@ -13,7 +13,7 @@ pub(crate) enum Operand {
     Integer(i8),
     /// Inline float by source code, 240..=248.
     Float(u8),
-    /// Shared and private aperture, 235..=238; VCCZ 251, EXECZ 252, SCC 253, LDS direct 254.
+    /// Shared and private aperture, 235..=238; the exiting wave of ordered pixels, 239; VCCZ 251, EXECZ 252, SCC 253, LDS direct 254.
     Special(u8),
     /// The literal's marker, before the literal is read.
     LiteralFollows,
@@ -40,7 +40,7 @@ impl Operand {
             0..=127 => Self::Scalar(code as u8),
             128..=192 => Self::Integer((code as i32 - 128) as i8),
             193..=208 => Self::Integer((192 - code as i32) as i8),
-            235..=238 | 251..=254 => Self::Special(code as u8),
+            235..=239 | 251..=254 => Self::Special(code as u8),
             240..=248 => Self::Float(code as u8),
             255 => Self::LiteralFollows,
             256..=511 => Self::Vector((code - 256) as u8),

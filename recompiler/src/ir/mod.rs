@@ -149,6 +149,11 @@ pub(crate) enum AccessKind {
     },
     ScalarBuffer,
     ScalarAddress,
+    /// Through a guest pointer.
+    Pointer {
+        width: BufferWidth,
+        atomic: Option<Atomic>,
+    },
     Image {
         op: ImageOp,
         dim: ImageDim,

@@ -224,6 +224,8 @@ ops! {
     F64ToF32 "f64_to_f32" F32 (F64) Pure;
     /// Two halves from floats, nearest even.
     PackHalf "pack_half" U32 (F32, F32) Pure;
+    /// Two halves from floats, toward zero; what is too large becomes the largest half.
+    PackHalfZero "pack_half_zero" U32 (F32, F32) Pure;
     UnpackHalfLow "unpack_half_low" F32 (U32) Pure;
     UnpackHalfHigh "unpack_half_high" F32 (U32) Pure;
     PackSnorm16 "pack_snorm16" U32 (F32, F32) Pure;
@@ -262,6 +264,12 @@ ops! {
     AtomicBuffer "atomic_buffer" U32 () "*" Writes;
     /// As `AtomicBuffer` on two words.
     AtomicBuffer64 "atomic_buffer_64" U64 () "*" Writes;
+    /// (guest address): followed through the page table.
+    LoadPointer "load_pointer" U32 (U64) Reads;
+    /// (guest address, value, active).
+    StorePointer "store_pointer" Void (U64, U32, Bool) Writes;
+    /// (guest address, value, comparand, active).
+    AtomicPointer "atomic_pointer" U32 (U64, U32, U32, Bool) Writes;
     /// (byte address).
     LoadShared "load_shared" U32 (U32) Reads;
     StoreShared "store_shared" Void (U32, U32, Bool) Writes;

@@ -4,7 +4,7 @@
 //! accesses name plan descriptors instead. User data and address loads that are still read become flat words.
 
 use super::dead::remove_dead;
-use crate::ir::{AccessKind, Function, ImageOp, Op, Type, Value};
+use crate::ir::{AccessKind, BufferWidth, Function, ImageOp, Inst, Op, Type, Value};
 use crate::plan::{
     AccessFlags, DescriptorKind, DescriptorSource, ImageDim, Node, NodeId, NodeOp, ResourcePlan,
 };
@@ -28,7 +28,11 @@ struct Walk<'a> {
 
 /// # Errors
 /// A descriptor or address that depends on something only known while the program runs.
-pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<ResourcePlan, Fault> {
+pub(crate) fn find_resources(
+    function: &mut Function,
+    alignment: u32,
+    pointers: bool,
+) -> Result<ResourcePlan, Fault> {
     let mut plan = ResourcePlan {
         alignment,
         ..ResourcePlan::default()
@@ -187,13 +191,19 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
         first_lane: false,
     };
     let mut flats: Vec<(Value, u32)> = Vec::new();
-    for block in &walk.function.blocks {
+    let mut followed: Vec<(usize, Value)> = Vec::new();
+    for (number, block) in walk.function.blocks.iter().enumerate() {
         for &value in &block.insts {
             let inst = walk.function.inst(value);
             if !matches!(inst.op, Op::UserData | Op::ShaderBase | Op::LoadAddress) {
                 continue;
             }
-            let node = walk.node(value).map_err(|why| {
+            let node = walk.node(value);
+            if pointers && inst.op == Op::LoadAddress && node.is_err() {
+                followed.push((number, value));
+                continue;
+            }
+            let node = node.map_err(|why| {
                 let fault = Fault::from(Reason::Unresolvable { what: "address", why });
                 match (inst.op, walk.function.accesses.get(inst.immediate as usize)) {
                     (Op::LoadAddress, Some(access)) => {
@@ -220,8 +230,45 @@ pub(crate) fn find_resources(function: &mut Function, alignment: u32) -> Result<
         inst.operands.clear();
         inst.immediate = u64::from(slot);
     }
+    for (block, value) in followed {
+        follow(function, block, value);
+    }
     remove_dead(function);
     Ok(plan)
+}
+
+/// Makes an address load of scalars one through a guest pointer, whose every part loses its low bits.
+fn follow(function: &mut Function, block: usize, value: Value) {
+    let operands = function.inst(value).operands.clone();
+    let mut made = Vec::new();
+    let mut add = |function: &mut Function, op: Op, ty: Type, operands: &[Value], immediate: u64| {
+        let value = function.add(Inst {
+            op,
+            ty,
+            operands: operands.iter().copied().collect(),
+            immediate,
+        });
+        made.push(value);
+        value
+    };
+    let mask = add(function, Op::Const, Type::U64, &[], !3);
+    let base = add(function, Op::Pack64, Type::U64, &operands[..2], 0);
+    let base = add(function, Op::And, Type::U64, &[base, mask], 0);
+    // Offsets that are negative as immediates are added with their sign.
+    let offset = add(function, Op::SignExtend, Type::U64, &[operands[2]], 0);
+    let offset = add(function, Op::And, Type::U64, &[offset, mask], 0);
+    let address = add(function, Op::Add, Type::U64, &[base, offset], 0);
+    let inst = &mut function.insts[value.0 as usize];
+    inst.op = Op::LoadPointer;
+    inst.operands = [address].into_iter().collect();
+    function.accesses[inst.immediate as usize].kind = AccessKind::Pointer {
+        width: BufferWidth::Dword,
+        atomic: None,
+    };
+    let insts = &mut function.blocks[block].insts;
+    if let Some(at) = insts.iter().position(|other| *other == value) {
+        insts.splice(at..at, made);
+    }
 }
 
 impl Walk<'_> {
@@ -386,7 +433,7 @@ impl Walk<'_> {
     }
 
     /// Compute's lane number: the invocation's number modulo the wave's size, a power of two of at most 64.
-    fn is_lane_number(&self, inst: &crate::ir::Inst) -> bool {
+    fn is_lane_number(&self, inst: &Inst) -> bool {
         let masked = |index: usize, mask: usize| {
             self.function.inst(inst.operands[index]).op == Op::LocalIndex
                 && matches!(self.function.constant(inst.operands[mask]), Some(31 | 63))

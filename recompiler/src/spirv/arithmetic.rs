@@ -94,17 +94,36 @@ impl Emitter<'_> {
                     rspirv::dr::Operand::IdRef(both),
                     rspirv::dr::Operand::LiteralBit32(index),
                 ];
-                self.op_with(S::CompositeExtract, ty, operands)
+                let part = self.op_with(S::CompositeExtract, ty, operands)?;
+                // The guest's exponent of what is infinite or no number is 0, and its mantissa is the number; SPIR-V
+                // leaves both undefined.
+                let truth = self.b.type_bool();
+                let size = self.ext(float, GLOp::FAbs, &x)?;
+                let infinity = match source {
+                    Type::F64 => self.constant(Type::F64, f64::INFINITY.to_bits()),
+                    _ => self.float(f32::INFINITY),
+                };
+                let finite = self.op(S::FOrdLessThan, truth, &[size, infinity])?;
+                let otherwise = if index == 1 { self.word(0) } else { x[0] };
+                self.op(S::Select, ty, &[finite, part, otherwise])
             }
             Op::Fract => {
                 // x - floor(x), kept below 1.
                 let floor = self.ext(ty, GLOp::Floor, &x)?;
                 let rest = self.op(S::FSub, ty, &[x[0], floor])?;
-                if wide {
-                    return Ok(rest);
-                }
-                let below = self.constant(Type::F32, 0x3f7f_ffff);
-                self.ext(ty, GLOp::NMin, &[rest, below])
+                // Of an infinity it is NaN.
+                let (one, below) = if wide {
+                    let one = 1.0_f64;
+                    (
+                        self.constant(Type::F64, one.to_bits()),
+                        self.constant(Type::F64, one.next_down().to_bits()),
+                    )
+                } else {
+                    (self.float(1.0), self.constant(Type::F32, 0x3f7f_ffff))
+                };
+                let truth = self.b.type_bool();
+                let reached = self.op(S::FOrdGreaterThanEqual, truth, &[rest, one])?;
+                self.op(S::Select, ty, &[reached, below, rest])
             }
             Op::F32ToU32 | Op::F32ToS32 | Op::F64ToU32 | Op::F64ToS32 => self.saturating_integer(inst, x[0]),
             Op::PackHalf | Op::PackSnorm16 | Op::PackUnorm16 => {
@@ -117,12 +136,43 @@ impl Emitter<'_> {
                 };
                 self.ext(ty, instruction, &[vector])
             }
+            Op::PackHalfZero => self.pack_toward_zero(&x),
             Op::UnpackHalfLow | Op::UnpackHalfHigh => {
                 let index = u32::from(inst.op == Op::UnpackHalfHigh);
                 self.unpack_half(x[0], index)
             }
             _ => Err(Reason::Internal(format!("`{}` has no SPIR-V", inst.op.text()))),
         }
+    }
+
+    /// Two halves, rounded toward zero: rounded somehow, and one unit less where that went away from zero. That holds for
+    /// denormal halves, and for numbers too large.
+    fn pack_toward_zero(&mut self, x: &[Word]) -> Emitted {
+        let (floats, words, word) = (self.vector(Type::F32, 2), self.vector(Type::U32, 2), self.u32());
+        let truth = self.b.type_bool();
+        let truths = self.b.type_vector(truth, 2);
+        let both = self.op(S::CompositeConstruct, floats, x)?;
+        let packed = self.ext(word, GLOp::PackHalf2x16, &[both])?;
+        let back = self.ext(floats, GLOp::UnpackHalf2x16, &[packed])?;
+        let (size, back) = (
+            self.ext(floats, GLOp::FAbs, &[both])?,
+            self.ext(floats, GLOp::FAbs, &[back])?,
+        );
+        let away = self.op(S::FOrdLessThan, truths, &[size, back])?;
+        let (zero, low, high) = (self.word(0), self.word(1), self.word(1 << 16));
+        let units = self.b.constant_composite(words, [low, high]);
+        let none = self.b.constant_composite(words, [zero, zero]);
+        let less = self.op(S::Select, words, &[away, units, none])?;
+        let mut result = packed;
+        for index in 0..2 {
+            let operands = vec![
+                rspirv::dr::Operand::IdRef(less),
+                rspirv::dr::Operand::LiteralBit32(index),
+            ];
+            let unit = self.op_with(S::CompositeExtract, word, operands)?;
+            result = self.op(S::ISub, word, &[result, unit])?;
+        }
+        Ok(result)
     }
 
     /// The half in the low (index 0) or high bits of a word. The high one is shifted down first: Mesa 22.3 folds the

@@ -2,10 +2,12 @@
 
 mod arithmetic;
 mod exchange;
+mod float_controls;
 mod format;
 mod image;
 mod lanes;
 mod memory;
+mod pointer;
 mod stage;
 mod types;
 
@@ -49,6 +51,7 @@ pub(crate) struct Emitter<'a> {
     flat_variable: Option<Word>,
     flat_values: HashMap<u32, Word>,
     shared: Option<Word>,
+    page_table: Option<Word>,
     scratch: Option<exchange::Scratch>,
     capabilities: BTreeMap<&'static str, Capability>,
     extensions: Vec<&'static str>,
@@ -86,6 +89,7 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         flat_variable: None,
         flat_values: HashMap::new(),
         shared: None,
+        page_table: None,
         scratch: None,
         capabilities: BTreeMap::new(),
         extensions: Vec::new(),
@@ -218,9 +222,12 @@ impl Emitter<'_> {
         }
     }
 
-    /// Whether the operation becomes a loop, which splits the block that it stands in.
+    /// Whether the operation becomes a loop or a test, which splits the block that it stands in.
     fn loops(&self, value: Value) -> bool {
         let inst = self.function.inst(value);
+        if matches!(inst.op, Op::StorePointer | Op::AtomicPointer) {
+            return true;
+        }
         if !matches!(
             inst.op,
             Op::AtomicBuffer | Op::AtomicBuffer64 | Op::AtomicShared | Op::Image
@@ -523,6 +530,7 @@ impl Emitter<'_> {
             | Op::AtomicShared
             | Op::AtomicShared64
             | Op::Barrier => self.memory(inst),
+            Op::LoadPointer | Op::StorePointer | Op::AtomicPointer => self.pointer(inst),
             Op::Image | Op::ImageRead => self.image(inst),
             Op::BallotLow
             | Op::BallotHigh
@@ -583,6 +591,7 @@ impl Emitter<'_> {
             }
             StageRegisters::Vertex { .. } => {}
         }
+        self.float_controls(main)?;
         if self.shared.is_some() {
             interface.shared_memory = self.shared_words() * 4;
         }
@@ -628,6 +637,18 @@ impl Emitter<'_> {
                     kind: BindingKind::UniformBuffer,
                 }),
             }
+        }
+        if self.page_table.is_some() {
+            interface.follows_pointers = true;
+            bindings.push(Binding {
+                binding: self.page_table_binding(),
+                descriptor: None,
+                kind: BindingKind::PageTable,
+            });
+            self.b.memory_model(
+                spirv::AddressingModel::PhysicalStorageBuffer64,
+                spirv::MemoryModel::GLSL450,
+            );
         }
         let spirv = self.b.module().assemble();
         Ok(Artifact {

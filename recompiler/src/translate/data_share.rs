@@ -86,14 +86,58 @@ impl Translator<'_> {
                     }
                 }
             }
-            op::DS_READ_U8 | op::DS_READ_I8 | op::DS_READ_U16 | op::DS_READ_I16 => {
+            op::DS_READ_U8
+            | op::DS_READ_I8
+            | op::DS_READ_U16
+            | op::DS_READ_I16
+            | op::DS_READ_U8_D16
+            | op::DS_READ_U8_D16_HI
+            | op::DS_READ_I8_D16
+            | op::DS_READ_I8_D16_HI
+            | op::DS_READ_U16_D16
+            | op::DS_READ_U16_D16_HI => {
                 let place = at(self, offset);
                 let word = self.u(Op::LoadShared, &[place]);
                 let shift = self.byte_shift(place);
-                let bits = self.v.word(if name.ends_with('8') { 8 } else { 16 });
-                let signed = matches!(opcode, op::DS_READ_I8 | op::DS_READ_I16);
+                let bits = self.v.word(if name.contains("8") { 8 } else { 16 });
+                let signed = name.starts_with("DS_READ_I");
                 let value = self.u(if signed { Op::FieldS } else { Op::FieldU }, &[word, shift, bits]);
+                let value = self.place_half(name, instruction.dst, value)?;
                 self.set_vector(instruction.dst, 0, value)?;
+            }
+            op::DS_WRITE_B8 | op::DS_WRITE_B16 | op::DS_WRITE_B8_D16_HI | op::DS_WRITE_B16_D16_HI => {
+                let place = at(self, offset);
+                let mut value = self.raw(instruction.src[1])?;
+                if name.ends_with("D16_HI") {
+                    let sixteen = self.v.word(16);
+                    value = self.u(Op::Shr, &[value, sixteen]);
+                }
+                let field = self.v.word(if name.contains("B8") { 0xff } else { 0xffff });
+                let shift = self.byte_shift(place);
+                let value = self.u(Op::And, &[value, field]);
+                let value = self.u(Op::Shl, &[value, shift]);
+                let hole = self.u(Op::Shl, &[field, shift]);
+                let hole = self.u(Op::Not, &[hole]);
+                // The bytes beside it may be another lane's: they are kept by changing the dword's own bits only.
+                for (atomic, bits) in [(Atomic::And, hole), (Atomic::Or, value)] {
+                    let access = self.atomic_access(atomic);
+                    let operands = [place, bits, bits, active];
+                    self.v.emit(Op::AtomicShared, Type::U32, &operands, access);
+                }
+            }
+            op::DS_WRXCHG2_RTN_B32 | op::DS_WRXCHG2ST64_RTN_B32 => {
+                let stride = 4 * if name.contains("ST64") { 64 } else { 1 };
+                let mut values = Vec::new();
+                for half in 0..2 {
+                    let place = at(self, (offset >> (8 * half) & 255) * stride);
+                    let data = self.raw(instruction.src[1 + half as usize])?;
+                    let access = self.atomic_access(Atomic::Swap);
+                    let operands = [place, data, data, active];
+                    values.push(self.v.emit(Op::AtomicShared, Type::U32, &operands, access));
+                }
+                for (index, &value) in values.iter().enumerate() {
+                    self.set_vector(instruction.dst, index as u8, value)?;
+                }
             }
             _ => return self.shared_atomic(address, offset),
         }
@@ -105,6 +149,17 @@ impl Translator<'_> {
         let (three, eight) = (self.v.word(3), self.v.word(8));
         let byte = self.u(Op::And, &[address, three]);
         self.u(Op::Mul, &[byte, eight])
+    }
+
+    fn atomic_access(&mut self, atomic: Atomic) -> u64 {
+        self.access(AccessKind::Buffer {
+            width: BufferWidth::Dword,
+            indexed: false,
+            formatted: None,
+            components: 1,
+            d16: false,
+            atomic: Some(atomic),
+        })
     }
 
     fn shared_atomic(&mut self, address: Value, offset: u32) -> Taken {
@@ -131,14 +186,7 @@ impl Translator<'_> {
         let bytes = self.v.word(offset);
         let place = self.u(Op::Add, &[address, bytes]);
         let active = self.active();
-        let access = self.access(AccessKind::Buffer {
-            width: BufferWidth::Dword,
-            indexed: false,
-            formatted: None,
-            components: 1,
-            d16: false,
-            atomic: Some(atomic),
-        });
+        let access = self.atomic_access(atomic);
         let returns = instruction.row.width('d') > 0;
         // Compare-and-store takes the comparand first.
         let (data, comparand) = if atomic == Atomic::CompareSwap {

@@ -271,21 +271,9 @@ impl Translator<'_> {
     fn before_packing(&self, word: Value, half: usize) -> Option<Value> {
         let f = &self.v.function;
         let packed = f.inst(word);
-        if packed.op != Op::PackHalf {
-            return None;
-        }
-        let value = *packed.operands.get(half)?;
-        let outer = f.inst(value);
-        if outer.op == Op::BitcastF32 {
-            let masked = f.inst(outer.operands[0]);
-            if masked.op == Op::And && f.constant(masked.operands[1]) == Some(0xffff_e000) {
-                let inner = f.inst(masked.operands[0]);
-                if inner.op == Op::BitcastU32 {
-                    return Some(inner.operands[0]);
-                }
-            }
-        }
-        Some(value)
+        matches!(packed.op, Op::PackHalf | Op::PackHalfZero)
+            .then(|| packed.operands.get(half).copied())
+            .flatten()
     }
 
     pub(super) fn interpolate(&mut self) -> Taken {

@@ -1,7 +1,7 @@
 //! Vector floating-point arithmetic and conversions.
 
 use super::{Taken, Translator};
-use crate::decode::{Form, op};
+use crate::decode::op;
 use crate::ir::{Op, Type, Value};
 use crate::refusal::Reason;
 
@@ -17,7 +17,7 @@ impl Translator<'_> {
             || self.convert()?)
     }
 
-    fn float_constant(&mut self, bits: u64) -> Value {
+    pub(super) fn float_constant(&mut self, bits: u64) -> Value {
         self.v.constant(Type::F32, bits)
     }
 
@@ -38,6 +38,7 @@ impl Translator<'_> {
             }
             op::V_LDEXP_F32 => {
                 let (a, b) = (self.float32(0)?, self.int(1)?);
+                let b = self.limited(b, 300);
                 let value = self.f(Op::Ldexp, &[a, b]);
                 self.set_float32(value)?;
                 return Ok(true);
@@ -79,15 +80,8 @@ impl Translator<'_> {
                 return Ok(true);
             }
             op::V_SIN_F32 | op::V_COS_F32 => {
-                // The source counts revolutions.
-                let (a, turn) = (self.float32(0)?, self.float_constant(0x40c9_0fdb));
-                let radians = self.f(Op::FMul, &[a, turn]);
-                let op = if self.instruction.opcode() == op::V_SIN_F32 {
-                    Op::Sin
-                } else {
-                    Op::Cos
-                };
-                let value = self.f(op, &[radians]);
+                let a = self.float32(0)?;
+                let value = self.circular(a, self.instruction.opcode() == op::V_SIN_F32);
                 self.set_float32(value)?;
                 return Ok(true);
             }
@@ -154,6 +148,15 @@ impl Translator<'_> {
                 self.set_mask(instruction.scalar_dst, never);
                 a
             }
+            op::V_MULLIT_F32 => {
+                // The least number where the exponent is no use, or the third source is not positive.
+                let (a, b, c) = self.float_operands(false)?;
+                let [least, zero] = [0xff7f_ffff, 0].map(|bits| self.float_constant(bits));
+                let product = self.legacy_product(a, b);
+                let (above, positive) = (self.b(Op::FLess, &[least, b]), self.b(Op::FLess, &[zero, c]));
+                let both = self.b(Op::LAnd, &[above, positive]);
+                self.select(both, product, least)
+            }
             op::V_DIV_FMAS_F32 => {
                 let (a, b, c) = self.float_operands(false)?;
                 self.f(Op::Fma, &[a, b, c])
@@ -175,10 +178,57 @@ impl Translator<'_> {
         Ok((a, b, c))
     }
 
+    /// An exponent kept where SPIR-V's operation is defined; beyond, the result is the same.
+    fn limited(&mut self, exponent: Value, limit: i32) -> Value {
+        if let Some(bits) = self.v.function.constant(exponent) {
+            let number = (bits as u32).cast_signed().clamp(-limit, limit);
+            return self.v.word(number.cast_unsigned());
+        }
+        let (low, high) = (
+            self.v.word((-limit).cast_unsigned()),
+            self.v.word(limit.cast_unsigned()),
+        );
+        let exponent = self.u(Op::MaxS, &[exponent, low]);
+        self.u(Op::MinS, &[exponent, high])
+    }
+
+    /// Sine or cosine of a number of turns.
+    fn circular(&mut self, turns: Value, sine: bool) -> Value {
+        let turn = self.float_constant(0x40c9_0fdb);
+        let radians = self.f(Op::FMul, &[turns, turn]);
+        self.f(if sine { Op::Sin } else { Op::Cos }, &[radians])
+    }
+
+    /// The middle one of three; with a NaN among them the least of the others.
     pub(super) fn median(&mut self, a: Value, b: Value, c: Value) -> Value {
+        if let Some((x, low, high)) = self.limits([a, b, c]) {
+            let x = self.f(Op::FMax, &[x, low]);
+            return self.f(Op::FMin, &[x, high]);
+        }
         let (low, high) = (self.f(Op::FMin, &[a, b]), self.f(Op::FMax, &[a, b]));
         let upper = self.f(Op::FMin, &[high, c]);
-        self.f(Op::FMax, &[low, upper])
+        let middle = self.f(Op::FMax, &[low, upper]);
+        let least = self.f(Op::FMin, &[low, c]);
+        let [x, y, z] = [a, b, c].map(|value| self.b(Op::IsNan, &[value]));
+        let any = self.b(Op::LOr, &[x, y]);
+        let any = self.b(Op::LOr, &[any, z]);
+        self.select(any, least, middle)
+    }
+
+    /// Where two of three are constants: the third, and the constants in order.
+    fn limits(&mut self, three: [Value; 3]) -> Option<(Value, Value, Value)> {
+        let number = |value: Value| {
+            let bits = self.v.function.constant(value)? as u32;
+            Some(f32::from_bits(bits)).filter(|number| !number.is_nan())
+        };
+        let [a, b, c] = three;
+        for (x, k, l) in [(a, b, c), (b, a, c), (c, a, b)] {
+            if let (Some(first), Some(second)) = (number(k), number(l)) {
+                let (low, high) = if first <= second { (k, l) } else { (l, k) };
+                return Some((x, low, high));
+            }
+        }
+        None
     }
 
     /// Face number, face coordinates or twice the major axis of a cube direction.
@@ -298,34 +348,43 @@ impl Translator<'_> {
                     _ => Op::InverseSqrt,
                 };
                 let a = self.float16(0)?;
-                self.f(op, &[a])
+                let value = self.f(op, &[a]);
+                if op == Op::Fract {
+                    // Below 1 as a half, too.
+                    let below = self.float_constant(0x3f7f_e000);
+                    let reached = self.b(Op::FLess, &[below, value]);
+                    self.select(reached, below, value)
+                } else {
+                    value
+                }
             }
             op::V_RCP_F16 => {
                 let (a, one) = (self.float16(0)?, self.float_constant(ONE));
                 self.f(Op::FDiv, &[one, a])
             }
-            op::V_CVT_F16_U16 | op::V_CVT_F16_I16 => {
-                let signed = opcode == op::V_CVT_F16_I16;
-                let a = self.int16(0, signed)?;
-                self.f(if signed { Op::S32ToF32 } else { Op::U32ToF32 }, &[a])
+            op::V_LDEXP_F16 => {
+                // Exponents beyond these make zero or infinity of any half.
+                let (a, b) = (self.float16(0)?, self.int16(1, true)?);
+                let b = self.limited(b, 64);
+                self.f(Op::Ldexp, &[a, b])
             }
-            op::V_CVT_F16_F32 => self.float32(0)?,
-            op::V_CVT_U16_F16 | op::V_CVT_I16_F16 => {
-                let signed = opcode == op::V_CVT_I16_F16;
+            op::V_SIN_F16 | op::V_COS_F16 => {
                 let a = self.float16(0)?;
-                let value = self.u(if signed { Op::F32ToS32 } else { Op::F32ToU32 }, &[a]);
-                // Unsigned results above 2^31 do not occur: the largest half is 65504.
-                let value = self.clamp16(value, signed);
+                self.circular(a, opcode == op::V_SIN_F16)
+            }
+            op::V_FREXP_MANT_F16 => {
+                let a = self.float16(0)?;
+                self.f(Op::FrexpMantissa, &[a])
+            }
+            op::V_FREXP_EXP_I16_F16 => {
+                let a = self.float16(0)?;
+                let value = self.u(Op::FrexpExponent, &[a]);
                 self.set_half(value)?;
                 return Ok(true);
             }
-            op::V_PACK_B32_F16 => {
-                let (a, b) = (self.int16(0, false)?, self.int16(1, false)?);
-                let sixteen = self.v.word(16);
-                let high = self.u(Op::Shl, &[b, sixteen]);
-                let value = self.u(Op::Or, &[a, high]);
-                self.set_word(value)?;
-                return Ok(true);
+            op::V_DIV_FIXUP_F16 => {
+                let (b, c) = (self.float16(1)?, self.float16(2)?);
+                self.f(Op::FDiv, &[c, b])
             }
             _ => return Ok(false),
         };
@@ -348,7 +407,28 @@ impl Translator<'_> {
                 let operands = [self.float64(0)?, self.float64(1)?];
                 self.v.emit(op, d, &operands, 0)
             }
-            op::V_FMA_F64 => {
+            op::V_DIV_FIXUP_F64 => {
+                let operands = [self.float64(2)?, self.float64(1)?];
+                self.v.emit(Op::FDiv, d, &operands, 0)
+            }
+            op::V_DIV_SCALE_F64 => {
+                // Unscaled, as in 32 bits.
+                let a = self.float64(0)?;
+                let never = self.v.truth(false);
+                self.set_mask(instruction.scalar_dst, never);
+                a
+            }
+            op::V_FREXP_MANT_F64 => {
+                let a = self.float64(0)?;
+                self.v.emit(Op::FrexpMantissa, d, &[a], 0)
+            }
+            op::V_FREXP_EXP_I32_F64 => {
+                let a = self.float64(0)?;
+                let value = self.u(Op::FrexpExponent, &[a]);
+                self.set_word(value)?;
+                return Ok(true);
+            }
+            op::V_FMA_F64 | op::V_DIV_FMAS_F64 => {
                 let operands = [self.float64(0)?, self.float64(1)?, self.float64(2)?];
                 self.v.emit(Op::Fma, d, &operands, 0)
             }
@@ -377,6 +457,7 @@ impl Translator<'_> {
             }
             op::V_LDEXP_F64 => {
                 let (a, b) = (self.float64(0)?, self.int(1)?);
+                let b = self.limited(b, 2200);
                 self.v.emit(Op::Ldexp, d, &[a, b], 0)
             }
             op::V_CVT_F64_F32 => {
@@ -413,97 +494,5 @@ impl Translator<'_> {
         };
         self.set_float64(value)?;
         Ok(true)
-    }
-
-    fn convert(&mut self) -> Taken {
-        let instruction = self.instruction;
-        let opcode = instruction.opcode();
-        match opcode {
-            op::V_CVT_F32_I32 | op::V_CVT_F32_U32 => {
-                let a = self.int(0)?;
-                let value = self.f(
-                    if opcode == op::V_CVT_F32_I32 {
-                        Op::S32ToF32
-                    } else {
-                        Op::U32ToF32
-                    },
-                    &[a],
-                );
-                self.set_float32(value)?;
-            }
-            op::V_CVT_F32_UBYTE0 | op::V_CVT_F32_UBYTE1 | op::V_CVT_F32_UBYTE2 | op::V_CVT_F32_UBYTE3 => {
-                let byte = u32::from(opcode.number() - op::V_CVT_F32_UBYTE0.number());
-                let operands = [self.int(0)?, self.v.word(8 * byte), self.v.word(8)];
-                let byte = self.u(Op::FieldU, &operands);
-                let value = self.f(Op::U32ToF32, &[byte]);
-                self.set_float32(value)?;
-            }
-            op::V_CVT_U32_F32 | op::V_CVT_I32_F32 => {
-                let a = self.float32(0)?;
-                let value = self.u(
-                    if opcode == op::V_CVT_I32_F32 {
-                        Op::F32ToS32
-                    } else {
-                        Op::F32ToU32
-                    },
-                    &[a],
-                );
-                self.set_word(value)?;
-            }
-            op::V_CVT_RPI_I32_F32 | op::V_CVT_FLR_I32_F32 => {
-                let mut a = self.float32(0)?;
-                if opcode == op::V_CVT_RPI_I32_F32 {
-                    let half = self.float_constant(0x3f00_0000);
-                    a = self.f(Op::FAdd, &[a, half]);
-                }
-                let a = self.f(Op::Floor, &[a]);
-                let value = self.u(Op::F32ToS32, &[a]);
-                self.set_word(value)?;
-            }
-            op::V_CVT_F32_F16 => {
-                let a = self.float16(0)?;
-                self.set_float32(a)?;
-            }
-            op::V_CVT_PKRTZ_F16_F32 => {
-                let (a, b) = (self.float32(0)?, self.float32(1)?);
-                let (a, b) = (self.toward_zero(a), self.toward_zero(b));
-                let value = self.u(Op::PackHalf, &[a, b]);
-                self.set_word(value)?;
-            }
-            op::V_CVT_PKNORM_I16_F32 | op::V_CVT_PKNORM_U16_F32 => {
-                let (a, b) = (self.float32(0)?, self.float32(1)?);
-                let op = if opcode == op::V_CVT_PKNORM_I16_F32 {
-                    Op::PackSnorm16
-                } else {
-                    Op::PackUnorm16
-                };
-                let value = self.u(op, &[a, b]);
-                self.set_word(value)?;
-            }
-            op::V_CVT_PKNORM_I16_F16 | op::V_CVT_PKNORM_U16_F16 => {
-                let (a, b) = (self.float16(0)?, self.float16(1)?);
-                let op = if opcode == op::V_CVT_PKNORM_I16_F16 {
-                    Op::PackSnorm16
-                } else {
-                    Op::PackUnorm16
-                };
-                let value = self.u(op, &[a, b]);
-                self.set_word(value)?;
-            }
-            _ => return Ok(false),
-        }
-        if matches!(instruction.form, Form::Dpp8 { .. }) && instruction.modifiers.output != 0 {
-            return Err(Reason::Unsupported("output modifiers beside DPP8"));
-        }
-        Ok(true)
-    }
-
-    /// The float with the bits that a half has no room for cleared, so that rounding it to a half rounds toward zero.
-    /// Exact for results that are normal halves.
-    fn toward_zero(&mut self, value: Value) -> Value {
-        let word = self.u(Op::BitcastU32, &[value]);
-        let mask = self.v.word(0xffff_e000);
-        let word = self.u(Op::And, &[word, mask]);
-        self.f(Op::BitcastF32, &[word])
     }
 }

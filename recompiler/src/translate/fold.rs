@@ -16,6 +16,21 @@ fn mask(ty: Type) -> u64 {
     }
 }
 
+/// A binary32 as a binary16, toward zero.
+fn half_toward_zero(bits: u32) -> u64 {
+    let (sign, magnitude) = (bits >> 16 & 0x8000, bits & 0x7fff_ffff);
+    let half = match magnitude >> 23 {
+        0xff if magnitude & 0x7f_ffff != 0 => 0x7e00,
+        0xff => 0x7c00,
+        143.. => 0x7bff,
+        exponent @ 113..143 => (exponent - 112) << 10 | magnitude >> 13 & 0x3ff,
+        // Denormal halves: units of 2^-24.
+        exponent @ 103..113 => (magnitude & 0x7f_ffff | 0x80_0000) >> (126 - exponent),
+        _ => 0,
+    };
+    u64::from(sign | half)
+}
+
 /// The simpler form of `op(operands)`, if there is one.
 pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate: u64) -> Option<Folded> {
     use Folded::{Const, Value as Same};
@@ -140,6 +155,7 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
             let field = ((c(0)? as u32) << left).cast_signed() >> (32 - count);
             u64::from(field.cast_unsigned())
         }
+        Op::PackHalfZero => half_toward_zero(c(0)? as u32) | half_toward_zero(c(1)? as u32) << 16,
         Op::BitCount => u64::from(c(0)?.count_ones()),
         Op::BitReverse => u64::from((c(0)? as u32).reverse_bits()),
         Op::Equal if operands[0] == operands[1] => 1,
@@ -293,5 +309,28 @@ fn greatest(f: &Function, value: Value, depth: u32) -> u64 {
             _ => any,
         },
         _ => any,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::half_toward_zero;
+
+    #[test]
+    fn halves_of_constants_go_toward_zero() {
+        for (float, half) in [
+            (0.0_f32, 0),
+            (-1.0, 0xbc00),
+            (65519.0, 0x7bff),
+            (1e30, 0x7bff),
+            (f32::NEG_INFINITY, 0xfc00),
+            (0.999_999, 0x3bff),
+            (6.2e-5, 0x0410),
+            (6.0e-5, 0x03ee),
+            (1.2e-7, 2),
+            (5.9e-8, 0),
+        ] {
+            assert_eq!(half_toward_zero(float.to_bits()), half, "{float}");
+        }
     }
 }

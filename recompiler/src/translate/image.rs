@@ -102,6 +102,12 @@ impl Translator<'_> {
             }
         }
         let count = crate::decode::print::image_address_count(instruction);
+        let listed = 1 + 4 * usize::from(memory.nsa);
+        if memory.nsa > 0 && count > listed
+            || memory.nsa == 0 && usize::from(memory.addresses[0]) + count > 256
+        {
+            return Err(Reason::Unsupported("an image whose addresses are not all named"));
+        }
         for &register in memory.addresses.iter().take(count) {
             operands.push(self.raw(Operand::Vector(register))?);
         }

@@ -9,7 +9,7 @@ use crate::refusal::Reason;
 
 impl Translator<'_> {
     pub(super) fn integer(&mut self) -> Taken {
-        if self.carries()? || self.wide_integer()? || self.short_integer()? {
+        if self.carries()? || self.bytes()? || self.wide_integer()? || self.short_integer()? {
             return Ok(true);
         }
         let instruction = self.instruction;
@@ -110,16 +110,20 @@ impl Translator<'_> {
                 let count = self.u(Op::BitCount, &[a]);
                 self.u(Op::Add, &[count, b])
             }
-            op::V_MUL_U32_U24 | op::V_MUL_I32_I24 | op::V_MAD_U32_U24 | op::V_MAD_I32_I24 => {
-                let signed = matches!(opcode, op::V_MUL_I32_I24 | op::V_MAD_I32_I24);
+            op::V_MUL_U32_U24 | op::V_MUL_I32_I24 => {
+                let signed = opcode == op::V_MUL_I32_I24;
                 let (a, b) = (self.low24(0, signed)?, self.low24(1, signed)?);
-                let product = self.u(Op::Mul, &[a, b]);
-                if matches!(opcode, op::V_MAD_U32_U24 | op::V_MAD_I32_I24) {
-                    let c = self.int(2)?;
-                    self.u(Op::Add, &[product, c])
-                } else {
-                    product
-                }
+                self.u(Op::Mul, &[a, b])
+            }
+            op::V_MAD_U32_U24 | op::V_MAD_I32_I24 => {
+                let signed = opcode == op::V_MAD_I32_I24;
+                let (a, b) = (self.low24(0, signed)?, self.low24(1, signed)?);
+                self.narrow_mad(a, b, signed)?
+            }
+            op::V_MAD_U32_U16 | op::V_MAD_I32_I16 => {
+                let signed = opcode == op::V_MAD_I32_I16;
+                let (a, b) = (self.int16(0, signed)?, self.int16(1, signed)?);
+                self.narrow_mad(a, b, signed)?
             }
             op::V_MUL_HI_U32_U24 | op::V_MUL_HI_I32_I24 => {
                 let signed = opcode == op::V_MUL_HI_I32_I24;
@@ -207,7 +211,6 @@ impl Translator<'_> {
                 let difference = self.u(Op::Sub, &[high, low]);
                 self.u(Op::Add, &[difference, c])
             }
-            op::V_PERM_B32 => self.permute_bytes()?,
             op::V_CVT_PK_U16_U32 | op::V_CVT_PK_I16_I32 => {
                 let (a, b) = (self.int(0)?, self.int(1)?);
                 let signed = opcode == op::V_CVT_PK_I16_I32;
@@ -229,11 +232,49 @@ impl Translator<'_> {
             }
             _ => return Ok(false),
         };
-        if instruction.modifiers.clamp && !matches!(opcode, op::V_ADD_NC_I32 | op::V_SUB_NC_I32) {
+        let clamped = matches!(
+            opcode,
+            op::V_ADD_NC_I32
+                | op::V_SUB_NC_I32
+                | op::V_MAD_U32_U24
+                | op::V_MAD_I32_I24
+                | op::V_MAD_U32_U16
+                | op::V_MAD_I32_I16
+        );
+        if instruction.modifiers.clamp && !clamped {
             return Err(Reason::Unsupported("clamp on this integer operation"));
         }
         self.set_word(value)?;
         Ok(true)
+    }
+
+    /// A product of short factors, added to the third source. Clamp saturates the sum.
+    fn narrow_mad(&mut self, a: Value, b: Value, signed: bool) -> Result<Value, Reason> {
+        let c = self.int(2)?;
+        if !self.instruction.modifiers.clamp {
+            let product = self.u(Op::Mul, &[a, b]);
+            return Ok(self.u(Op::Add, &[product, c]));
+        }
+        let extend = if signed { Op::SignExtend } else { Op::ZeroExtend };
+        let [a, b, c] = [a, b, c].map(|word| self.v.emit(extend, Type::U64, &[word], 0));
+        let product = self.v.emit(Op::Mul, Type::U64, &[a, b], 0);
+        let sum = self.v.emit(Op::Add, Type::U64, &[product, c], 0);
+        let (low, high) = if signed {
+            (
+                i64::from(i32::MIN).cast_unsigned(),
+                i64::from(i32::MAX).cast_unsigned(),
+            )
+        } else {
+            (0, u64::from(u32::MAX))
+        };
+        let (least, most) = (self.v.constant(Type::U64, low), self.v.constant(Type::U64, high));
+        let sum = if signed {
+            let sum = self.v.emit(Op::MaxS, Type::U64, &[sum, least], 0);
+            self.v.emit(Op::MinS, Type::U64, &[sum, most], 0)
+        } else {
+            self.v.emit(Op::MinU, Type::U64, &[sum, most], 0)
+        };
+        Ok(self.u(Op::Low64, &[sum]))
     }
 
     fn three(&mut self, first: Op, second: Op) -> Result<Value, Reason> {
@@ -263,44 +304,6 @@ impl Translator<'_> {
         let sign = self.u(Op::Sar, &[sum, top]);
         let limit = self.u(Op::Xor, &[sign, lowest]);
         Ok(self.select(overflow, limit, sum))
-    }
-
-    /// Each result byte is chosen by a selector byte: 0..=3 from source 1, 4..=7 from source 0, 12 zero, from 13 on ones.
-    fn permute_bytes(&mut self) -> Result<Value, Reason> {
-        let (high, low, selectors) = (self.int(0)?, self.int(1)?, self.int(2)?);
-        let Some(selectors) = self.v.function.constant(selectors) else {
-            return Err(Reason::Unsupported(
-                "v_perm_b32 with a selector that is not constant",
-            ));
-        };
-        let mut result = self.v.word(0);
-        for byte in 0..4 {
-            let value = match (selectors >> (8 * byte)) & 0xff {
-                n @ 0..=7 => {
-                    let source = if n < 4 { low } else { high };
-                    let operands = [source, self.v.word(8 * (n as u32 & 3)), self.v.word(8)];
-                    self.u(Op::FieldU, &operands)
-                }
-                n @ 8..=11 => {
-                    // The sign of bytes 1 and 3 of each source, spread.
-                    let source = if n < 10 { low } else { high };
-                    let operands = [
-                        source,
-                        self.v.word(if n & 1 == 0 { 15 } else { 31 }),
-                        self.v.word(1),
-                    ];
-                    let sign = self.u(Op::FieldS, &operands);
-                    let mask = self.v.word(0xff);
-                    self.u(Op::And, &[sign, mask])
-                }
-                12 => self.v.word(0),
-                _ => self.v.word(0xff),
-            };
-            let shift = self.v.word(8 * byte);
-            let value = self.u(Op::Shl, &[value, shift]);
-            result = self.u(Op::Or, &[result, value]);
-        }
-        Ok(result)
     }
 
     /// Additions with carry in or out.
@@ -412,6 +415,8 @@ impl Translator<'_> {
             op::V_MAX3_I16 => (Op::MaxS, true, false),
             op::V_MIN3_U16 => (Op::MinU, false, false),
             op::V_MAX3_U16 => (Op::MaxU, false, false),
+            op::V_MED3_I16 => (Op::MinS, true, false),
+            op::V_MED3_U16 => (Op::MinU, false, false),
             _ => return Ok(false),
         };
         let (a, b) = (self.int16(0, signed)?, self.int16(1, signed)?);
@@ -430,17 +435,31 @@ impl Translator<'_> {
                 let c = self.int16(2, signed)?;
                 value = self.u(op, &[value, c]);
             }
+            op::V_MED3_I16 | op::V_MED3_U16 => {
+                let c = self.int16(2, signed)?;
+                let most = if signed { Op::MaxS } else { Op::MaxU };
+                let high = self.u(most, &[a, b]);
+                let upper = self.u(op, &[high, c]);
+                value = self.u(most, &[value, upper]);
+            }
             _ => {}
         }
         if instruction.modifiers.clamp && matches!(instruction.form, Form::Long) {
-            value = self.clamp16(value, signed);
+            // Sums of unsigned products may look negative.
+            let products = matches!(opcode, op::V_MAD_U16 | op::V_MAD_I16);
+            value = self.clamp16(value, signed, products);
         }
         self.set_half(value)?;
         Ok(true)
     }
 
-    /// A sum of two extended 16-bit numbers, saturated.
-    pub(super) fn clamp16(&mut self, value: Value, signed: bool) -> Value {
+    /// A number made of extended 16-bit ones, saturated. Unsigned ones are a difference, which may be negative, or, with
+    /// `large`, one of all 32 bits.
+    pub(super) fn clamp16(&mut self, value: Value, signed: bool, large: bool) -> Value {
+        if large && !signed {
+            let high = self.v.word(0xffff);
+            return self.u(Op::MinU, &[value, high]);
+        }
         let (low, high) = if signed {
             (0xffff_8000, 0x7fff)
         } else {

@@ -259,6 +259,9 @@ impl Translator<'_> {
         let Some((_, what)) = name.split_once('_') else {
             return Ok(false);
         };
+        if self.pointers {
+            return self.pointer(what);
+        }
         let (base, mut offset) = match instruction.src[2] {
             Operand::Scalar(125) | Operand::None => {
                 let words = [
@@ -268,9 +271,10 @@ impl Translator<'_> {
                 match self.split_address(words) {
                     Some(split) => split,
                     None => {
-                        return Err(Reason::Unsupported(
-                            "an address that is not a scalar base and an offset",
-                        ));
+                        return Err(Reason::Unresolvable {
+                            what: "address",
+                            why: String::from("it is not a scalar base and an offset"),
+                        });
                     }
                 }
             }

@@ -4,7 +4,9 @@
 //! takes is refused by name.
 
 mod branch;
+mod bytes;
 mod compare;
+mod convert;
 mod data_share;
 pub(crate) mod export;
 mod float;
@@ -16,7 +18,10 @@ mod memory;
 mod mode;
 mod operand;
 mod packed;
+mod pointer;
 mod scalar;
+mod scalar_bits;
+mod scalar_compare;
 mod scalar_memory;
 mod start;
 mod variables;
@@ -25,7 +30,7 @@ use crate::artifact::Interface;
 use crate::binary::{ShaderBinary, Stage, StageRegisters};
 use crate::cfg::Cfg;
 use crate::cfg::structured::{StructuredBlock, StructuredId};
-use crate::decode::{Encoding, Instruction};
+use crate::decode::{Encoding, Instruction, Operand};
 use crate::ir::{Access, AccessKind, Function, Op, Terminator, Type, Value};
 use crate::refusal::{Fault, Reason};
 use branch::Graph;
@@ -43,6 +48,8 @@ pub(crate) struct Translator<'a> {
     wave: u32,
     v: Variables,
     interface: Interface,
+    /// Global memory goes through guest pointers.
+    pointers: bool,
     instruction: &'a Instruction,
 }
 
@@ -54,6 +61,7 @@ pub(crate) fn translate(
     binary: &ShaderBinary<'_>,
     cfg: &Cfg,
     blocks: &[StructuredBlock],
+    pointers: bool,
 ) -> Result<(Function, Interface), Fault> {
     let registers = binary.stage;
     let wave = registers.wave_size();
@@ -70,6 +78,7 @@ pub(crate) fn translate(
             float_mode: (registers.resources().0 >> 12) as u8,
             ..Interface::default()
         },
+        pointers,
         instruction: first,
     };
     translator.start_state()?;
@@ -103,6 +112,7 @@ impl<'a> Translator<'a> {
     }
 
     fn one(&mut self) -> Result<(), Reason> {
+        self.check_alignment()?;
         let taken = match self.instruction.row.encoding {
             Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk => {
                 self.scalar()? || self.mode()?
@@ -122,6 +132,41 @@ impl<'a> Translator<'a> {
             Encoding::Exp => self.export()?,
         };
         if taken { Ok(()) } else { Err(Reason::Untranslated) }
+    }
+
+    /// Pairs of scalar registers start at an even one, longer tuples at a multiple of four. What the chip makes of
+    /// others is not documented.
+    fn check_alignment(&self) -> Result<(), Reason> {
+        let instruction = self.instruction;
+        let row = instruction.row;
+        let slots = [
+            (row.width('d'), instruction.dst),
+            (row.width('a'), instruction.src[0]),
+            (row.width('b'), instruction.src[1]),
+            (row.width('c'), instruction.src[2]),
+        ];
+        let off = slots.iter().any(|&(width, operand)| match operand {
+            Operand::Scalar(register) if register < 106 => {
+                width == 2 && register & 1 != 0 || width > 2 && register & 3 != 0
+            }
+            _ => false,
+        });
+        // Lane masks of waves of 64 are pairs.
+        let masks = [
+            (row.encoding == Encoding::Vopc).then_some(instruction.dst),
+            Some(instruction.scalar_dst),
+        ];
+        let off = off
+            || self.wave == 64
+                && masks.iter().flatten().any(
+                    |mask| matches!(mask, Operand::Scalar(register) if *register < 106 && register & 1 != 0),
+                );
+        if off {
+            return Err(Reason::Unsupported(
+                "scalar registers that start off their alignment",
+            ));
+        }
+        Ok(())
     }
 
     fn u(&mut self, op: Op, operands: &[Value]) -> Value {

@@ -307,7 +307,7 @@ impl Translator<'_> {
         Ok(self.float_modifiers(index, value, Type::F64))
     }
 
-    fn output_modifiers(&mut self, mut value: Value, ty: Type) -> Value {
+    pub(super) fn output_modifiers(&mut self, mut value: Value, ty: Type) -> Value {
         let modifiers = self.instruction.modifiers;
         let factor = match modifiers.output {
             1 => Some(2.0_f64),

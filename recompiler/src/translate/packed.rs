@@ -139,7 +139,7 @@ impl Translator<'_> {
             value = self.u(Op::Add, &[value, c]);
         }
         if self.instruction.modifiers.clamp {
-            value = self.clamp16(value, signed);
+            value = self.clamp16(value, signed, c.is_some());
         }
         Ok(Some(value))
     }

@@ -33,7 +33,7 @@ impl Translator<'_> {
         }
     }
 
-    fn set_scalar(&mut self, value: Value) -> Result<(), Reason> {
+    pub(super) fn set_scalar(&mut self, value: Value) -> Result<(), Reason> {
         self.set_scalars(self.instruction.dst, &[value])
     }
 
@@ -42,17 +42,11 @@ impl Translator<'_> {
         self.set_scalars(self.instruction.dst, &words)
     }
 
-    fn set_scc(&mut self, value: Value) {
+    pub(super) fn set_scc(&mut self, value: Value) {
         self.v.write(Variable::Scc, value);
     }
 
-    fn scc_non_zero(&mut self, value: Value) {
-        let zero = self.v.constant(self.v.function.ty(value), 0);
-        let truth = self.b(Op::NotEqual, &[value, zero]);
-        self.set_scc(truth);
-    }
-
-    fn u64(&mut self, op: Op, operands: &[Value]) -> Value {
+    pub(super) fn u64(&mut self, op: Op, operands: &[Value]) -> Value {
         self.v.emit(op, Type::U64, operands, 0)
     }
 
@@ -100,7 +94,7 @@ impl Translator<'_> {
     }
 
     /// Whether a mask was made from a number, so that its words are the truth about it.
-    fn is_number(&self, mask: Value) -> bool {
+    pub(super) fn is_number(&self, mask: Value) -> bool {
         self.v.function.inst(mask).op == Op::InverseBallot
     }
 
@@ -432,6 +426,9 @@ impl Translator<'_> {
         let instruction = self.instruction;
         let opcode = instruction.opcode();
         let a = instruction.src[0];
+        if self.scalar_bits()? {
+            return Ok(true);
+        }
         match opcode {
             op::S_MOV_B64 | op::S_MOV_B32 | op::S_WQM_B64 | op::S_WQM_B32 | op::S_NOT_B64 | op::S_NOT_B32 => {
                 let bits = if instruction.row.width('d') == 2 { 64 } else { 32 };
@@ -443,15 +440,16 @@ impl Translator<'_> {
                 };
                 let mut words: Vec<_> = words;
                 let name = instruction.row.name;
+                let number = mask.is_none_or(|mask| self.is_number(mask));
                 if name.starts_with("S_NOT") {
                     words = words.into_iter().map(|word| self.u(Op::Not, &[word])).collect();
                     mask = mask.map(|mask| self.b(Op::LNot, &[mask]));
                 }
-                // Whole quads run anyway: the device keeps helper lanes for derivatives.
-                if name.starts_with("S_WQM") && mask.is_none() {
-                    return Err(Reason::Unsupported("the whole quad mode of a number"));
+                // Of a mask of lanes, whole quads run anyway: the device keeps helper lanes for derivatives.
+                if name.starts_with("S_WQM") && number {
+                    words = words.into_iter().map(|word| self.whole_quads(word)).collect();
+                    mask = None;
                 }
-                let number = mask.is_none_or(|mask| self.is_number(mask));
                 self.set_faces(mask, &words, !name.starts_with("S_MOV"), number)?;
             }
             op::S_AND_SAVEEXEC_B64 | op::S_AND_SAVEEXEC_B32 => return self.save_exec(Logic::And, true),
@@ -540,13 +538,7 @@ impl Translator<'_> {
             }
             op::S_FLBIT_I32_B64 => {
                 let [low, high] = self.pair(a, Wide::Unsigned)?;
-                let [zero, word, none] = [0, 32, u32::MAX].map(|bits| self.v.word(bits));
-                let (in_low, in_high) = (self.leading(low, false), self.leading(high, false));
-                let shifted = self.u(Op::Add, &[in_low, word]);
-                let empty_low = self.b(Op::Equal, &[low, zero]);
-                let lower = self.select(empty_low, none, shifted);
-                let empty_high = self.b(Op::Equal, &[high, zero]);
-                let value = self.select(empty_high, lower, in_high);
+                let value = self.leading_of_pair(low, high);
                 self.set_scalar(value)?;
             }
             op::S_SEXT_I32_I8 | op::S_SEXT_I32_I16 => {
@@ -619,143 +611,5 @@ impl Translator<'_> {
         let count = self.u(Op::Sub, &[top, position]);
         let empty = self.b(Op::Equal, &[position, none]);
         self.select(empty, none, count)
-    }
-
-    fn integer_relation(&mut self, name: &str, a: Value, b: Value, signed: bool) -> Option<Value> {
-        let (less, equal) = if signed {
-            (Op::LessS, Op::LessEqualS)
-        } else {
-            (Op::LessU, Op::LessEqualU)
-        };
-        Some(match name {
-            "EQ" => self.b(Op::Equal, &[a, b]),
-            "LG" => self.b(Op::NotEqual, &[a, b]),
-            "GT" => self.b(less, &[b, a]),
-            "GE" => self.b(equal, &[b, a]),
-            "LT" => self.b(less, &[a, b]),
-            "LE" => self.b(equal, &[a, b]),
-            _ => return None,
-        })
-    }
-
-    fn scalar_compare(&mut self) -> Taken {
-        let instruction = self.instruction;
-        let [a, b, _] = instruction.src;
-        let truth = match instruction.opcode() {
-            op::S_BITCMP0_B32 | op::S_BITCMP1_B32 => {
-                let (a, b, one) = (self.raw(a)?, self.raw(b)?, self.v.word(1));
-                let bit = self.u(Op::Shr, &[a, b]);
-                let bit = self.u(Op::And, &[bit, one]);
-                let wanted = self.v.word(u32::from(instruction.opcode() == op::S_BITCMP1_B32));
-                self.b(Op::Equal, &[bit, wanted])
-            }
-            op::S_BITCMP0_B64 | op::S_BITCMP1_B64 => {
-                let a = self.pair_u64(a, Wide::Unsigned)?;
-                let (b, mask) = (self.raw(b)?, self.v.word(63));
-                let count = self.u(Op::And, &[b, mask]);
-                let shifted = self.u64(Op::Shr, &[a, count]);
-                let low = self.u(Op::Low64, &[shifted]);
-                let one = self.v.word(1);
-                let bit = self.u(Op::And, &[low, one]);
-                let wanted = self.v.word(u32::from(instruction.opcode() == op::S_BITCMP1_B64));
-                self.b(Op::Equal, &[bit, wanted])
-            }
-            op::S_CMP_EQ_U64 | op::S_CMP_LG_U64 => {
-                let zero = |operand| matches!(operand, Operand::Integer(0));
-                let mask = if self.wave == 64 && zero(b) {
-                    Some(self.mask(a)?)
-                } else {
-                    None
-                };
-                match mask {
-                    Some(mask) if !self.is_number(mask) => {
-                        let any = self.any_lane(mask);
-                        if instruction.opcode() == op::S_CMP_EQ_U64 {
-                            self.b(Op::LNot, &[any])
-                        } else {
-                            any
-                        }
-                    }
-                    _ => {
-                        let (x, y) = (self.pair(a, Wide::Unsigned)?, self.pair(b, Wide::Unsigned)?);
-                        let (low, high) =
-                            (self.b(Op::Equal, &[x[0], y[0]]), self.b(Op::Equal, &[x[1], y[1]]));
-                        let equal = self.b(Op::LAnd, &[low, high]);
-                        if instruction.opcode() == op::S_CMP_EQ_U64 {
-                            equal
-                        } else {
-                            self.b(Op::LNot, &[equal])
-                        }
-                    }
-                }
-            }
-            _ => {
-                let Some((relation, ty)) = instruction
-                    .row
-                    .name
-                    .strip_prefix("S_CMP_")
-                    .and_then(|rest| rest.split_once('_'))
-                else {
-                    return Ok(false);
-                };
-                let (a, b) = (self.raw(a)?, self.raw(b)?);
-                match self.integer_relation(relation, a, b, ty == "I32") {
-                    Some(truth) => truth,
-                    None => return Ok(false),
-                }
-            }
-        };
-        self.set_scc(truth);
-        Ok(true)
-    }
-
-    fn immediate(&mut self) -> Taken {
-        let instruction = self.instruction;
-        let signed = self
-            .v
-            .word(i32::from(instruction.immediate.cast_signed()).cast_unsigned());
-        let unsigned = self.v.word(u32::from(instruction.immediate));
-        match instruction.opcode() {
-            op::S_MOVK_I32 => self.set_scalar(signed)?,
-            op::S_CMOVK_I32 => {
-                let scc = self.v.read(Variable::Scc);
-                let old = self.raw(instruction.dst)?;
-                let value = self.select(scc, signed, old);
-                self.set_scalar(value)?;
-            }
-            op::S_ADDK_I32 => {
-                let a = self.raw(instruction.dst)?;
-                let sum = self.u(Op::Add, &[a, signed]);
-                let (x, y) = (self.u(Op::Xor, &[a, sum]), self.u(Op::Xor, &[signed, sum]));
-                let both = self.u(Op::And, &[x, y]);
-                let zero = self.v.word(0);
-                let overflow = self.b(Op::LessS, &[both, zero]);
-                self.set_scalar(sum)?;
-                self.set_scc(overflow);
-            }
-            op::S_MULK_I32 => {
-                let a = self.raw(instruction.dst)?;
-                let product = self.u(Op::Mul, &[a, signed]);
-                self.set_scalar(product)?;
-            }
-            _ => {
-                let Some((relation, ty)) = instruction
-                    .row
-                    .name
-                    .strip_prefix("S_CMPK_")
-                    .and_then(|rest| rest.split_once('_'))
-                else {
-                    return Ok(false);
-                };
-                let a = self.raw(instruction.dst)?;
-                let is_signed = ty == "I32";
-                let constant = if is_signed { signed } else { unsigned };
-                let Some(truth) = self.integer_relation(relation, a, constant, is_signed) else {
-                    return Ok(false);
-                };
-                self.set_scc(truth);
-            }
-        }
-        Ok(true)
     }
 }

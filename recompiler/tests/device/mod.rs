@@ -13,19 +13,20 @@ pub struct Bound {
 pub struct Device {
     _entry: ash::Entry,
     instance: ash::Instance,
-    device: ash::Device,
+    pub(crate) device: ash::Device,
     queue: vk::Queue,
     pool: vk::CommandPool,
     memory_type: u32,
-    buffer: Option<Mapped>,
+    pub(crate) buffer: Option<Mapped>,
     uniform: Option<Mapped>,
+    pub(crate) page_table: Option<Mapped>,
     pipelines: std::collections::HashMap<u64, (vk::DescriptorSetLayout, vk::PipelineLayout, vk::Pipeline)>,
 }
 
-struct Mapped {
-    buffer: vk::Buffer,
+pub(crate) struct Mapped {
+    pub buffer: vk::Buffer,
     memory: vk::DeviceMemory,
-    bytes: *mut u8,
+    pub bytes: *mut u8,
     size: usize,
 }
 
@@ -80,19 +81,23 @@ impl Device {
             memory_type,
             buffer: None,
             uniform: None,
+            page_table: None,
             pipelines: std::collections::HashMap::new(),
         })
     }
 
-    fn mapped(&self, size: u64, usage: vk::BufferUsageFlags) -> Mapped {
+    pub(crate) fn mapped(&self, size: u64, usage: vk::BufferUsageFlags) -> Mapped {
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         // SAFETY: plain creation, binding and mapping of objects of this device, in order.
         unsafe {
             let buffer = self.device.create_buffer(&info, None).expect("a buffer");
             let needs = self.device.get_buffer_memory_requirements(buffer);
+            let mut flags =
+                vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
             let allocation = vk::MemoryAllocateInfo::default()
                 .allocation_size(needs.size)
-                .memory_type_index(self.memory_type);
+                .memory_type_index(self.memory_type)
+                .push_next(&mut flags);
             let memory = self.device.allocate_memory(&allocation, None).expect("memory");
             self.device
                 .bind_buffer_memory(buffer, memory, 0)
@@ -112,7 +117,7 @@ impl Device {
         }
     }
 
-    fn free(&self, mapped: &Mapped) {
+    pub(crate) fn free(&self, mapped: &Mapped) {
         // SAFETY: the queue is idle between dispatches, and the mapping is not used again.
         unsafe {
             self.device.destroy_buffer(mapped.buffer, None);
@@ -122,10 +127,11 @@ impl Device {
 
     /// Makes the memory buffer anew, zeroed.
     pub fn allocate(&mut self, size: u64) {
-        if let Some(old) = self.buffer.take() {
+        for old in [self.buffer.take(), self.page_table.take()].into_iter().flatten() {
             self.free(&old);
         }
-        self.buffer = Some(self.mapped(size.max(256), vk::BufferUsageFlags::STORAGE_BUFFER));
+        let usage = vk::BufferUsageFlags::STORAGE_BUFFER | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        self.buffer = Some(self.mapped(size.max(256), usage));
     }
 
     /// The memory buffer's bytes.
@@ -151,7 +157,9 @@ impl Device {
                     .descriptor_count(1)
                     .stage_flags(vk::ShaderStageFlags::COMPUTE)
                     .descriptor_type(match binding.kind {
-                        BindingKind::StorageBuffer => vk::DescriptorType::STORAGE_BUFFER,
+                        BindingKind::StorageBuffer | BindingKind::PageTable => {
+                            vk::DescriptorType::STORAGE_BUFFER
+                        }
                         BindingKind::UniformBuffer => vk::DescriptorType::UNIFORM_BUFFER,
                         other => panic!("{other:?} is not bound here"),
                     })
@@ -241,6 +249,11 @@ impl Device {
                         }
                     }]
                 }
+                None if binding.kind == BindingKind::PageTable => [vk::DescriptorBufferInfo {
+                    buffer: self.page_table.as_ref().expect("a page table").buffer,
+                    offset: 0,
+                    range: vk::WHOLE_SIZE,
+                }],
                 None => [vk::DescriptorBufferInfo {
                     buffer: uniform.buffer,
                     offset: 0,
@@ -276,10 +289,10 @@ impl Device {
                         .dst_set(set)
                         .dst_binding(binding.binding)
                         .buffer_info(info)
-                        .descriptor_type(if binding.descriptor.is_some() {
-                            vk::DescriptorType::STORAGE_BUFFER
-                        } else {
+                        .descriptor_type(if binding.kind == BindingKind::UniformBuffer {
                             vk::DescriptorType::UNIFORM_BUFFER
+                        } else {
+                            vk::DescriptorType::STORAGE_BUFFER
                         })
                 })
                 .collect();
@@ -320,7 +333,10 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        for mapped in [self.buffer.take(), self.uniform.take()].into_iter().flatten() {
+        for mapped in [self.buffer.take(), self.uniform.take(), self.page_table.take()]
+            .into_iter()
+            .flatten()
+        {
             self.free(&mapped);
         }
         // SAFETY: the queue is idle and nothing made from the device is used again.

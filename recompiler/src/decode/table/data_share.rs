@@ -25,6 +25,7 @@ table! {
         DS_CMPST_F32 = 0x11 Both "a1 b1 c1";
         DS_MIN_F32 = 0x12 Both "a1 b1";
         DS_MAX_F32 = 0x13 Both "a1 b1";
+        DS_NOP = 0x14 Both "";
         DS_ADD_F32 = 0x15 Both "a1 b1";
         DS_GWS_SEMA_RELEASE_ALL = 0x18 Both "";
         DS_GWS_INIT = 0x19 Both "a1";

@@ -101,6 +101,8 @@ table! {
         GLOBAL_LOAD_DWORDX2 = 0x0d Both "d2 a2";
         GLOBAL_LOAD_DWORDX4 = 0x0e Both "d4 a2";
         GLOBAL_LOAD_DWORDX3 = 0x0f Both "d3 a2";
+        GLOBAL_LOAD_DWORD_ADDTID = 0x16 Gfx1030 "d1";
+        GLOBAL_STORE_DWORD_ADDTID = 0x17 Gfx1030 "b1";
         GLOBAL_STORE_BYTE = 0x18 Both "a2 b1";
         GLOBAL_STORE_BYTE_D16_HI = 0x19 Both "a2 b1";
         GLOBAL_STORE_SHORT = 0x1a Both "a2 b1";
@@ -154,7 +156,7 @@ table! {
 table! {
     /// Untyped buffers.
     MUBUF_ROWS: Mubuf {
-        BUFFER_LOAD_FORMAT_X = 0x00 Both "d1 a1 b4 c1";
+        BUFFER_LOAD_FORMAT_X = 0x00 Both "d1 a1 b4 c1|l";
         BUFFER_LOAD_FORMAT_XY = 0x01 Both "d2 a1 b4 c1";
         BUFFER_LOAD_FORMAT_XYZ = 0x02 Both "d3 a1 b4 c1";
         BUFFER_LOAD_FORMAT_XYZW = 0x03 Both "d4 a1 b4 c1";
@@ -162,11 +164,11 @@ table! {
         BUFFER_STORE_FORMAT_XY = 0x05 Both "d2 a1 b4 c1";
         BUFFER_STORE_FORMAT_XYZ = 0x06 Both "d3 a1 b4 c1";
         BUFFER_STORE_FORMAT_XYZW = 0x07 Both "d4 a1 b4 c1";
-        BUFFER_LOAD_UBYTE = 0x08 Both "d1 a1 b4 c1";
-        BUFFER_LOAD_SBYTE = 0x09 Both "d1 a1 b4 c1";
-        BUFFER_LOAD_USHORT = 0x0a Both "d1 a1 b4 c1";
-        BUFFER_LOAD_SSHORT = 0x0b Both "d1 a1 b4 c1";
-        BUFFER_LOAD_DWORD = 0x0c Both "d1 a1 b4 c1";
+        BUFFER_LOAD_UBYTE = 0x08 Both "d1 a1 b4 c1|l";
+        BUFFER_LOAD_SBYTE = 0x09 Both "d1 a1 b4 c1|l";
+        BUFFER_LOAD_USHORT = 0x0a Both "d1 a1 b4 c1|l";
+        BUFFER_LOAD_SSHORT = 0x0b Both "d1 a1 b4 c1|l";
+        BUFFER_LOAD_DWORD = 0x0c Both "d1 a1 b4 c1|l";
         BUFFER_LOAD_DWORDX2 = 0x0d Both "d2 a1 b4 c1";
         BUFFER_LOAD_DWORDX4 = 0x0e Both "d4 a1 b4 c1";
         BUFFER_LOAD_DWORDX3 = 0x0f Both "d3 a1 b4 c1";
@@ -188,6 +190,7 @@ table! {
         BUFFER_ATOMIC_CMPSWAP = 0x31 Both "d2 a1 b4 c1";
         BUFFER_ATOMIC_ADD = 0x32 Both "d1 a1 b4 c1";
         BUFFER_ATOMIC_SUB = 0x33 Both "d1 a1 b4 c1";
+        BUFFER_ATOMIC_CSUB = 0x34 Gfx1030 "d1 a1 b4 c1";
         BUFFER_ATOMIC_SMIN = 0x35 Both "d1 a1 b4 c1";
         BUFFER_ATOMIC_UMIN = 0x36 Both "d1 a1 b4 c1";
         BUFFER_ATOMIC_SMAX = 0x37 Both "d1 a1 b4 c1";
@@ -216,7 +219,7 @@ table! {
         BUFFER_ATOMIC_FCMPSWAP_X2 = 0x5e Both "d4 a1 b4 c1";
         BUFFER_ATOMIC_FMIN_X2 = 0x5f Both "d2 a1 b4 c1";
         BUFFER_ATOMIC_FMAX_X2 = 0x60 Both "d2 a1 b4 c1";
-        BUFFER_WBINVL1 = 0x71 Both "";
+        BUFFER_GL0_INV = 0x71 Both "";
         BUFFER_GL1_INV = 0x72 Both "";
         BUFFER_LOAD_FORMAT_D16_X = 0x80 Both "d1 a1 b4 c1";
         BUFFER_LOAD_FORMAT_D16_XY = 0x81 Both "d1 a1 b4 c1";
@@ -226,6 +229,7 @@ table! {
         BUFFER_STORE_FORMAT_D16_XY = 0x85 Both "d1 a1 b4 c1";
         BUFFER_STORE_FORMAT_D16_XYZ = 0x86 Both "d2 a1 b4 c1";
         BUFFER_STORE_FORMAT_D16_XYZW = 0x87 Both "d2 a1 b4 c1";
+        BUFFER_WBINVL1 = 0xf1 Both "";
     }
 }
 

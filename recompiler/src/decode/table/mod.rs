@@ -4,7 +4,8 @@
 //! a width in dwords: `d` destination, `e` second (scalar) destination, `a`, `b`, `c` sources, `l` literal, `k`
 //! 16-bit immediate, `t` branch target, `o` scalar memory offset, `hw` hardware register, `attr` parameter, `p`
 //! parameter point, `vcc` implied, `m0` implied. A trailing `s` on the width marks a scalar register where the
-//! encoding would have a vector register. Forms: `3` has a VOP3 form, `d` takes DPP, `s` takes SDWA.
+//! encoding would have a vector register. Forms: `3` has a VOP3 form, `d` takes DPP, `s` takes SDWA. Modifiers of the
+//! long form follow: `0`, `1`, `2` the sources whose sign can be changed, `c` clamp, `o` output factor, `h` op_sel.
 //!
 //! Rows of VOP1, VOP2 and VOPC stand for their VOP3 forms too (numbers + 0x180, 0x100 and 0).
 
@@ -130,7 +131,19 @@ impl Row {
         self.signature.split('|').nth(1).unwrap_or_default()
     }
 
-    /// Whether the instruction has the form: `3`, `d` or `s`.
+    /// Whether the long form takes the modifier: a source's number for its sign, `c` clamp, `o` a factor for the
+    /// result, `h` halves chosen by op_sel.
+    #[must_use]
+    pub fn has_modifier(&self, modifier: char) -> bool {
+        self.signature
+            .split('|')
+            .nth(2)
+            .unwrap_or_default()
+            .contains(modifier)
+    }
+
+    /// Whether the instruction has the form: `3`, `d` or `s`; of buffer loads `l`, to the data share; of images `n`,
+    /// without 16-bit data.
     #[must_use]
     pub fn has_form(&self, form: char) -> bool {
         self.forms().contains(form)
@@ -214,39 +227,66 @@ pub(crate) fn find(encoding: Encoding, number: u32, dialect: Dialect) -> Option<
 mod tests {
     use super::*;
 
+    /// Every encoding, by discriminant.
+    const ALL: [Encoding; 20] = [
+        Encoding::Sop2,
+        Encoding::Sopk,
+        Encoding::Sop1,
+        Encoding::Sopc,
+        Encoding::Sopp,
+        Encoding::Smem,
+        Encoding::Vop2,
+        Encoding::Vop1,
+        Encoding::Vopc,
+        Encoding::Vop3,
+        Encoding::Vop3p,
+        Encoding::Vintrp,
+        Encoding::Ds,
+        Encoding::Flat,
+        Encoding::Scratch,
+        Encoding::Global,
+        Encoding::Mubuf,
+        Encoding::Mtbuf,
+        Encoding::Mimg,
+        Encoding::Exp,
+    ];
+
     #[test]
     fn rows_rise_and_names_are_unique() {
         let mut names = std::collections::HashSet::new();
         for encoding in 0..=Encoding::Exp as u8 {
-            // Every discriminant from 0 up is an encoding, so the list below covers them all.
-            let all = [
-                Encoding::Sop2,
-                Encoding::Sopk,
-                Encoding::Sop1,
-                Encoding::Sopc,
-                Encoding::Sopp,
-                Encoding::Smem,
-                Encoding::Vop2,
-                Encoding::Vop1,
-                Encoding::Vopc,
-                Encoding::Vop3,
-                Encoding::Vop3p,
-                Encoding::Vintrp,
-                Encoding::Ds,
-                Encoding::Flat,
-                Encoding::Scratch,
-                Encoding::Global,
-                Encoding::Mubuf,
-                Encoding::Mtbuf,
-                Encoding::Mimg,
-                Encoding::Exp,
-            ];
-            let rows = rows(all[encoding as usize]);
+            let rows = rows(ALL[encoding as usize]);
             assert!(!rows.is_empty());
             assert!(rows.is_sorted_by_key(|row| row.opcode.number()));
             for row in rows {
                 assert!(names.insert(row.name), "{} stands in two rows", row.name);
             }
         }
+    }
+
+    #[test]
+    fn every_row_has_a_vector_of_the_assembler() {
+        let mnemonics: std::collections::HashSet<&str> = [
+            include_str!("../../../tests/vectors/gfx1013.txt"),
+            include_str!("../../../tests/vectors/gfx1030.txt"),
+        ]
+        .into_iter()
+        .flat_map(str::lines)
+        .filter_map(|line| line.split_once(" = ")?.1.split(' ').next())
+        .map(|name| {
+            ["_e32", "_e64", "_sdwa", "_dpp"]
+                .iter()
+                .find_map(|form| name.strip_suffix(form))
+                .unwrap_or(name)
+        })
+        .collect();
+        let missing: Vec<_> = ALL
+            .iter()
+            .flat_map(|encoding| rows(*encoding))
+            .map(|row| row.name.to_ascii_lowercase())
+            .map(|name| name.strip_suffix("_e64").map_or(name.clone(), String::from))
+            .filter(|name| !mnemonics.contains(name.as_str()))
+            .collect();
+        assert!(missing.is_empty(), "no vector for {missing:?}");
     }
 }
