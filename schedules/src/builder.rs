@@ -326,6 +326,13 @@ impl Runtime {
         &mut self.world
     }
 
+    /// Forgets what the systems of a schedule have cost so far.
+    pub fn reset_times(&self, label: Label) {
+        for built in self.schedules.iter().filter(|built| built.label == label) {
+            built.times.reset();
+        }
+    }
+
     /// What the systems of a schedule have cost so far.
     #[must_use]
     pub fn times(&self, label: Label) -> Vec<SystemTime> {

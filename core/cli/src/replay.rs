@@ -11,7 +11,7 @@ use relic_systems::{
     config::Config,
     frame::picture::write_png,
     gpu::open_device,
-    scene::{PlayOptions, PlayReport, play, pm4cap},
+    scene::{LoopTimes, PlayOptions, PlayReport, play, pm4cap},
 };
 use serde::Serialize;
 
@@ -36,6 +36,9 @@ pub struct Arguments {
     /// How to report
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     report: ReportFormat,
+    /// Play all submissions so many times more, warm, and tell the CPU time that they take
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    loops: u32,
     /// Print the table of systems with their times
     #[arg(long)]
     times: bool,
@@ -71,6 +74,35 @@ struct SceneReport {
     waiting: Vec<String>,
     validation: Vec<String>,
     times: Vec<Time>,
+    loops: Option<Loops>,
+}
+
+/// CPU time of the pump and the task pool for all submissions of the scene, warm.
+#[derive(Serialize)]
+struct Loops {
+    loops: usize,
+    draws: u64,
+    dispatches: u64,
+    /// Microseconds of a loop: half of them stay under this.
+    p50_us: f64,
+    p90_us: f64,
+    p99_us: f64,
+    max_us: f64,
+}
+
+impl Loops {
+    fn of(times: &LoopTimes) -> Self {
+        let at = |permille| times.percentile(permille).as_nanos() as f64 / 1000.0;
+        Self {
+            loops: times.cpu.len(),
+            draws: times.draws,
+            dispatches: times.dispatches,
+            p50_us: at(500),
+            p90_us: at(900),
+            p99_us: at(990),
+            max_us: at(1000),
+        }
+    }
 }
 
 /// One buffer or image that was compared.
@@ -104,7 +136,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut told = 0;
     let mut reports = Vec::new();
     for file in &arguments.files {
-        let mut report = match play_file(file, PlayOptions::new(config.clone(), device.clone())) {
+        let options = PlayOptions {
+            loops: arguments.loops,
+            ..PlayOptions::new(config.clone(), device.clone())
+        };
+        let mut report = match play_file(file, options) {
             Ok(report) => {
                 if let Some(folder) = &arguments.differences {
                     write_differences(folder, file, &report)?;
@@ -199,6 +235,7 @@ impl SceneReport {
             waiting: report.waiting.clone(),
             validation: Vec::new(),
             times: times.collect(),
+            loops: report.loops.as_ref().map(Loops::of),
         }
     }
 
@@ -212,6 +249,7 @@ impl SceneReport {
             waiting: Vec::new(),
             validation: Vec::new(),
             times: Vec::new(),
+            loops: None,
         }
     }
 
@@ -232,6 +270,21 @@ impl SceneReport {
                 expectation.name,
                 if expectation.passes { "ok" } else { "WRONG" },
                 expectation.result
+            );
+        }
+        if let Some(loops) = &self.loops {
+            let rows = (loops.draws + loops.dispatches).max(1);
+            let _ = writeln!(
+                text,
+                "  {} loops, {} draws and {} dispatches each: CPU time {:.0} us (p50), {:.0} (p90), {:.0} (p99), {:.0} (most); {:.2} us a draw or dispatch",
+                loops.loops,
+                loops.draws,
+                loops.dispatches,
+                loops.p50_us,
+                loops.p90_us,
+                loops.p99_us,
+                loops.max_us,
+                loops.p50_us / rows as f64
             );
         }
         for (what, lines) in [

@@ -20,6 +20,7 @@ use relic_schedules::{Label, PumpControl, Runtime, RuntimeBuilder, SystemTime, i
 use relic_vulkan::{Device, vk};
 
 use super::{
+    clock::CpuClock,
     compare::Comparison,
     pm4cap::{Event, ExpectedImage, Scene, SceneImage, SceneSubmission},
     wrong::WrongPictures,
@@ -44,6 +45,8 @@ pub struct PlayOptions<'a> {
     pub plugins: &'a dyn Fn(&mut RuntimeBuilder),
     /// Give up when nothing moves for so long.
     pub timeout: Duration,
+    /// How often all submissions are played again, warm and measured, after the script has ended.
+    pub loops: u32,
 }
 
 impl PlayOptions<'static> {
@@ -55,6 +58,7 @@ impl PlayOptions<'static> {
             device,
             plugins: &|_| (),
             timeout: Duration::from_secs(300),
+            loops: 0,
         }
     }
 }
@@ -179,8 +183,36 @@ pub struct PlayReport {
     pub validation: Vec<String>,
     /// Counters.
     pub counters: Counters,
-    /// Times of the Submit systems, where they were taken.
+    /// Times of the Submit systems, where they were taken: of the measured loops where there are any.
     pub times: Vec<SystemTime>,
+    /// What the measured loops took.
+    pub loops: Option<LoopTimes>,
+}
+
+/// What it took to play all submissions once more, warm: from the packet to the submitted command buffer. Waiting for the
+/// GPU costs no CPU time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LoopTimes {
+    /// Draws of a loop.
+    pub draws: u64,
+    /// Dispatches of a loop.
+    pub dispatches: u64,
+    /// CPU time of the pump and the task pool, loop by loop.
+    pub cpu: Vec<Duration>,
+}
+
+impl LoopTimes {
+    /// The time that `permille` of the loops stay under.
+    #[must_use]
+    pub fn percentile(&self, permille: usize) -> Duration {
+        let mut sorted = self.cpu.clone();
+        sorted.sort_unstable();
+        let last = sorted.len().saturating_sub(1);
+        sorted
+            .get((sorted.len() * permille / 1000).min(last))
+            .copied()
+            .unwrap_or_default()
+    }
 }
 
 impl PlayReport {
@@ -228,7 +260,7 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         },
     };
     let mut player = ManuallyDrop::new(player);
-    let played = player.play_all();
+    let played = player.play_all().and_then(|()| player.play_loops(options.loops));
     if player.stalled {
         // The GPU, or a driver in a thread of the pool, hangs: dropping what it works on would hang too. It is left to
         // the end of the process.
@@ -283,6 +315,65 @@ impl<'a> Player<'a> {
             self.play(event, overlap)?;
         }
         Ok(())
+    }
+
+    /// Plays all submissions again, and again.
+    fn play_loops(&mut self, loops: u32) -> Result<(), PlayError> {
+        if loops == 0 || !self.faults().is_empty() {
+            return Ok(());
+        }
+        let clock = CpuClock::new().ok_or_else(|| {
+            PlayError::System("this system does not tell the CPU time of threads".to_owned())
+        })?;
+        let mut times = LoopTimes::default();
+        let scene = self.scene;
+        // The first loop still finds what the script changed on its way.
+        for round in 0..=loops {
+            if round == 1 {
+                self.runtime.reset_times(Label::Submit);
+            }
+            let before = *self.runtime.world().resource::<Counters>();
+            let start = clock.now();
+            for event in &scene.events {
+                if let Event::Submit(submission) = event {
+                    self.submit(submission)?;
+                    self.settle_blocking()?;
+                }
+            }
+            if round > 0 {
+                times.cpu.push(clock.now().saturating_sub(start));
+                let after = self.runtime.world().resource::<Counters>();
+                times.draws = after.draws - before.draws;
+                times.dispatches = after.dispatches - before.dispatches;
+            }
+        }
+        self.report.loops = Some(times);
+        Ok(())
+    }
+
+    /// As [`Self::settle`], but sleeps while the GPU works.
+    fn settle_blocking(&mut self) -> Result<(), PlayError> {
+        loop {
+            *self.runtime.world_mut().resource_mut::<PumpControl>() = PumpControl::default();
+            self.run(Label::Submit)?;
+            let control = self.runtime.world().resource::<PumpControl>().clone();
+            let timeline = *self.runtime.world().resource::<GpuTimeline>();
+            if control.stop {
+                return Err(PlayError::System(self.faults().join("\n")));
+            }
+            if control.again || !self.inbox.is_empty() {
+                continue;
+            }
+            if timeline.completed < timeline.submitted {
+                self.device
+                    .wait(relic_vulkan::TimelineValue(timeline.submitted), self.timeout)
+                    .map_err(|error| PlayError::System(error.to_string()))?;
+            } else if self.is_quiet() {
+                return Ok(());
+            } else {
+                self.inbox.park(Duration::from_millis(1));
+            }
+        }
     }
 
     fn run(&mut self, label: Label) -> Result<(), PlayError> {
