@@ -3,6 +3,7 @@
 //! Every row belongs to one command of the ordered list [`Commands`]. Commit walks that list, so that a plug-in's
 //! packet between two draws takes effect between them.
 
+use hashbrown::HashMap;
 use std::any::Any;
 
 use bevy_ecs::prelude::*;
@@ -128,15 +129,19 @@ pub struct StateSnapshot {
     pub index_offset: u32,
     /// See above.
     pub restart: u32,
-    /// The register banks' generation that this is.
-    pub generation: u64,
+    /// The register banks' hash that this is.
+    pub hash: u64,
 }
 
-/// Snapshots of a batch. Draws refer to them by index; draws between which nothing changed share one.
+/// Snapshots of a batch. Draws refer to them by index; draws with the same state share one.
 #[derive(Component, Default, Debug)]
 pub struct Snapshots {
-    /// In the order of the stream.
+    /// In the order of their first use.
     pub states: Vec<StateSnapshot>,
+    /// Where a state with a hash is; when several have it, the newest.
+    pub by_hash: HashMap<u64, u32>,
+    /// The register banks' generation at the newest use, and the snapshot used.
+    pub newest: Option<(u64, u32)>,
     /// Boxes to use again.
     pub spare: Vec<StateSnapshot>,
 }

@@ -51,9 +51,53 @@ pub struct RegisterBanks {
     pub shader: Box<[u32; SHADER_REGISTERS]>,
     /// User-config registers: primitive type, index type, geometry engine.
     pub user_config: Box<[u32; USER_CONFIG_REGISTERS]>,
-    /// Counts writes that changed a context or user-config register, or a shader register that is not user data:
-    /// draws with the same number share one copy of the state.
+    /// Counts writes that changed the state of draws and dispatches: those with the same number share one copy of it.
     pub generation: u64,
+    /// Hash of that state, whatever order it was written in.
+    pub hash: u64,
+}
+
+impl RegisterBanks {
+    /// Notes that a register of the state had `old` in it and has `new`.
+    pub const fn changed(&mut self, bank: RegisterBank, register: usize, old: u32, new: u32) {
+        let place = (bank.base() as usize + register) as u64;
+        self.hash ^= mix(place, old) ^ mix(place, new);
+    }
+
+    /// Changes context registers at large, and counts a new generation.
+    pub fn change_context(&mut self, change: impl FnOnce(&mut Box<[u32; CONTEXT_REGISTERS]>)) {
+        let old = self.context.clone();
+        change(&mut self.context);
+        for (register, old) in old.iter().enumerate() {
+            let new = self.context[register];
+            if *old != new {
+                self.changed(RegisterBank::Context, register, *old, new);
+            }
+        }
+        self.generation += 1;
+    }
+
+    /// Puts 0 in all shader and user-config registers.
+    pub fn clear_others(&mut self) {
+        self.shader.fill(0);
+        self.user_config.fill(0);
+        // What is left is the context.
+        self.hash = 0;
+        for register in 0..CONTEXT_REGISTERS {
+            self.changed(RegisterBank::Context, register, 0, self.context[register]);
+        }
+        self.generation += 1;
+    }
+}
+
+/// A number that looks random for each value in each place; 0 for the value that all begin with.
+const fn mix(place: u64, value: u32) -> u64 {
+    if value == 0 {
+        return 0;
+    }
+    let folded =
+        ((place << 32 | value as u64) as u128).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
+    (folded >> 64) as u64 ^ (folded >> 29) as u64
 }
 
 impl Default for RegisterBanks {
@@ -63,6 +107,7 @@ impl Default for RegisterBanks {
             shader: Box::new([0; SHADER_REGISTERS]),
             user_config: Box::new([0; USER_CONFIG_REGISTERS]),
             generation: 1,
+            hash: 0,
         }
     }
 }

@@ -187,6 +187,8 @@ pub fn clear_batch(
     dispatches.rows.clear();
     dispatches.user_data.clear();
     snapshots.spare.append(&mut snapshots.states);
+    snapshots.by_hash.clear();
+    snapshots.newest = None;
 }
 
 /// Makes the entities that mirror the stores' new entries: programs, pipelines, imports. The last system of

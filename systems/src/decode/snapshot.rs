@@ -115,27 +115,73 @@ pub(crate) fn push_dispatch(
     Ok(decode.dispatches.rows.len() as u32 - 1)
 }
 
-/// Index of a copy of the registers, the last one where nothing but user data changed since.
+/// User data in the shader bank, which draws and dispatches copy by themselves: first register and count.
+pub(crate) const USER_DATA: [(usize, usize); 4] = [
+    (shader::SPI_SHADER_USER_DATA_PS_0, 32),
+    (shader::SPI_SHADER_USER_DATA_VS_0, 32),
+    (shader::SPI_SHADER_USER_DATA_GS_0, 32),
+    (shader::COMPUTE_USER_DATA_0, 16),
+];
+
+/// Index of a copy of the registers: the newest where nothing but user data has changed since, or one that is the same.
 fn snapshot(snapshots: &mut Snapshots, banks: &RegisterBanks) -> u32 {
-    if let Some(last) = snapshots.states.last()
-        && last.generation == banks.generation
+    if let Some((generation, index)) = snapshots.newest
+        && generation == banks.generation
     {
-        return snapshots.states.len() as u32 - 1;
+        return index;
     }
+    let index = match snapshots.by_hash.get(&banks.hash) {
+        Some(&index) if is_of(&snapshots.states[index as usize], banks) => index,
+        _ => take(snapshots, banks),
+    };
+    snapshots.newest = Some((banks.generation, index));
+    index
+}
+
+/// The registers of the user-config bank that a snapshot has.
+fn user_config(banks: &RegisterBanks) -> [u32; 3] {
+    [
+        user_config::VGT_PRIMITIVE_TYPE,
+        user_config::GE_INDX_OFFSET,
+        user_config::GE_MULTI_PRIM_IB_RESET_EN,
+    ]
+    .map(|register| banks.user_config[register])
+}
+
+/// Whether a snapshot has the banks' state.
+fn is_of(state: &StateSnapshot, banks: &RegisterBanks) -> bool {
+    let mut start = 0;
+    let ends = USER_DATA
+        .iter()
+        .map(|(first, _)| *first)
+        .chain([SHADER_REGISTERS]);
+    let next = USER_DATA.iter().map(|(first, count)| first + count).chain([0]);
+    for (end, after) in ends.zip(next) {
+        if state.shader[start..end] != banks.shader[start..end] {
+            return false;
+        }
+        start = after;
+    }
+    state.context == banks.context
+        && [state.primitive_type, state.index_offset, state.restart] == user_config(banks)
+}
+
+/// Copies the registers.
+fn take(snapshots: &mut Snapshots, banks: &RegisterBanks) -> u32 {
     let mut state = snapshots.spare.pop().unwrap_or_else(|| StateSnapshot {
         context: Box::new([0; CONTEXT_REGISTERS]),
         shader: Box::new([0; SHADER_REGISTERS]),
         primitive_type: 0,
         index_offset: 0,
         restart: 0,
-        generation: 0,
+        hash: 0,
     });
     state.context.copy_from_slice(&banks.context[..]);
     state.shader.copy_from_slice(&banks.shader[..]);
-    state.primitive_type = banks.user_config[user_config::VGT_PRIMITIVE_TYPE];
-    state.index_offset = banks.user_config[user_config::GE_INDX_OFFSET];
-    state.restart = banks.user_config[user_config::GE_MULTI_PRIM_IB_RESET_EN];
-    state.generation = banks.generation;
+    [state.primitive_type, state.index_offset, state.restart] = user_config(banks);
+    state.hash = banks.hash;
+    let index = snapshots.states.len() as u32;
     snapshots.states.push(state);
-    snapshots.states.len() as u32 - 1
+    snapshots.by_hash.insert(banks.hash, index);
+    index
 }

@@ -14,8 +14,7 @@ impl Packet for ClearState {
 
     fn decode(payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
         let [_state] = exactly(payload)?;
-        reset_context(&mut context.banks.context);
-        context.banks.generation += 1;
+        context.banks.change_context(|registers| reset_context(registers));
         Ok(Decoded::State)
     }
 }

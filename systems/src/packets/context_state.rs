@@ -40,14 +40,14 @@ impl Packet for ContextState {
             *saved = Some(context.banks.context.clone());
         }
         if pop {
-            context.banks.context = saved
+            let popped = saved
                 .take()
                 .ok_or_else(|| PacketRefusal("it pops a context and none was pushed".to_owned()))?;
+            context.banks.change_context(|registers| *registers = popped);
         }
         if clear {
-            reset_context(&mut context.banks.context);
+            context.banks.change_context(|registers| reset_context(registers));
         }
-        context.banks.generation += 1;
         Ok(Decoded::State)
     }
 }
@@ -57,8 +57,7 @@ impl Packet for DrawReset {
     const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::NopOperation(0x05)];
 
     fn decode(_payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
-        reset_context(&mut context.banks.context);
-        context.banks.generation += 1;
+        context.banks.change_context(|registers| reset_context(registers));
         Ok(Decoded::State)
     }
 }
@@ -68,10 +67,8 @@ impl Packet for QueueReset {
     const HEADERS: &'static [HeaderMatch] = &[HeaderMatch::NopOperation(0x09)];
 
     fn decode(_payload: &[u32], context: &mut DecodeContext<'_>) -> Result<Decoded<Self>, PacketRefusal> {
-        reset_context(&mut context.banks.context);
-        context.banks.shader.fill(0);
-        context.banks.user_config.fill(0);
-        context.banks.generation += 1;
+        context.banks.change_context(|registers| reset_context(registers));
+        context.banks.clear_others();
         *context.state = PacketState::default();
         Ok(Decoded::State)
     }

@@ -4,7 +4,7 @@ use relic_components::RegisterBank;
 use relic_schedules::{DecodeContext, Decoded, HeaderMatch, Packet, PacketRefusal};
 
 use super::words::at_least;
-use crate::registers::{shader, user_config};
+use crate::{decode::snapshot::USER_DATA, registers::user_config};
 
 /// Context registers.
 pub(super) struct SetContextRegisters;
@@ -85,27 +85,31 @@ pub(super) fn write_run(
     if targets == values {
         return Ok(());
     }
-    targets.copy_from_slice(values);
-    if changes_state(bank, first, values.len()) {
-        banks.generation += 1;
+    if !changes_state(bank, first, values.len()) {
+        targets.copy_from_slice(values);
+        return Ok(());
     }
+    for (register, value) in (first..).zip(values) {
+        let registers: &mut [u32] = match bank {
+            RegisterBank::Context => &mut banks.context[..],
+            RegisterBank::Shader => &mut banks.shader[..],
+            RegisterBank::UserConfig => &mut banks.user_config[..],
+        };
+        let old = std::mem::replace(&mut registers[register], *value);
+        if old != *value && changes_state(bank, register, 1) {
+            banks.changed(bank, register, old, *value);
+        }
+    }
+    banks.generation += 1;
     Ok(())
 }
 
 /// Whether a run of registers is more than user data (which draws copy by themselves) or console tags.
-const fn changes_state(bank: RegisterBank, first: usize, count: usize) -> bool {
+fn changes_state(bank: RegisterBank, first: usize, count: usize) -> bool {
+    let within = |start: usize, size: usize| first >= start && first + count <= start + size;
     match bank {
         RegisterBank::Context => true,
-        RegisterBank::Shader => {
-            !within(first, count, shader::SPI_SHADER_USER_DATA_PS_0, 32)
-                && !within(first, count, shader::SPI_SHADER_USER_DATA_VS_0, 32)
-                && !within(first, count, shader::SPI_SHADER_USER_DATA_GS_0, 32)
-                && !within(first, count, shader::COMPUTE_USER_DATA_0, 16)
-        }
-        RegisterBank::UserConfig => !within(first, count, user_config::CONSOLE_TAG, 2),
+        RegisterBank::Shader => !USER_DATA.iter().any(|(start, size)| within(*start, *size)),
+        RegisterBank::UserConfig => !within(user_config::CONSOLE_TAG, 2),
     }
-}
-
-const fn within(first: usize, count: usize, start: usize, size: usize) -> bool {
-    first >= start && first + count <= start + size
 }

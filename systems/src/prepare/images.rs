@@ -98,6 +98,9 @@ impl GuestImage {
     }
 }
 
+/// A T#, whether it is stored to, and what its instructions address.
+type TextureKey = (ImageDescriptor, bool, ImageDim);
+
 /// See the module's text.
 #[derive(Resource, Default)]
 pub struct ImageStore {
@@ -105,6 +108,8 @@ pub struct ImageStore {
     images: Vec<GuestImage>,
     view_ids: HashMap<(ImageId, ViewDescription), ViewId>,
     views: Vec<(ImageId, ImageView)>,
+    /// What T#s were found to be, as long as no image comes or goes.
+    textures: HashMap<TextureKey, (ImageId, ViewId)>,
     sampler_ids: HashMap<SamplerDescriptor, SamplerId>,
     samplers: Vec<Sampler>,
 }
@@ -230,6 +235,11 @@ impl ImageStore {
         epoch: u64,
     ) -> Result<Option<(ImageId, ViewId)>, String> {
         use vk::ImageAspectFlags as A;
+        let key = (*descriptor, storage, dim);
+        if let Some(&(id, view)) = self.textures.get(&key) {
+            self.images[id.0 as usize].last_use = epoch;
+            return Ok(Some((id, view)));
+        }
         let Some(texture) = surface::texture(descriptor)? else {
             return Ok(None);
         };
@@ -275,7 +285,9 @@ impl ImageStore {
                 vk::ImageUsageFlags::SAMPLED
             },
         };
-        Ok(Some((id, self.view_id(id, description)?)))
+        let view = self.view_id(id, description)?;
+        self.textures.insert(key, (id, view));
+        Ok(Some((id, view)))
     }
 
     /// A sampler.
@@ -378,6 +390,7 @@ impl ImageStore {
             !ids.is_empty()
         });
         // Views are cached by their images; the ids are given anew.
+        self.textures.clear();
         self.view_ids.clear();
         self.views.clear();
         count
@@ -493,6 +506,8 @@ impl ImageStore {
             checked: (0, 0),
             last_use: epoch,
         });
+        // A T# may be another image from now on: a depth target, or one with more levels.
+        self.textures.clear();
         for (surface, _) in surfaces {
             // The newest first: it holds the most.
             self.by_place.entry(Place::of(surface)).or_default().insert(0, id);

@@ -100,6 +100,7 @@ pub(crate) fn prepare_rows(
             images: &mut images,
             evaluations,
             prepared,
+            written: Vec::new(),
             command: 0,
         };
         // In the order of the stream: what a row does to an image counts for the rows behind it.
@@ -159,6 +160,8 @@ struct Preparer<'a> {
     images: &'a mut ImageStore,
     evaluations: &'a Evaluations,
     prepared: &'a mut Prepared,
+    /// Images that rows in front of this one write, by index.
+    written: Vec<bool>,
     command: u32,
 }
 
@@ -352,7 +355,15 @@ impl Preparer<'_> {
         Ok(())
     }
 
+    /// Notes the first write to an image in this batch; further ones change nothing.
     fn write_image(&mut self, id: ImageId) {
+        let index = id.0 as usize;
+        if self.written.len() <= index {
+            self.written.resize(index + 1, false);
+        }
+        if std::mem::replace(&mut self.written[index], true) {
+            return;
+        }
         self.prepared.written.push((self.command, id));
         let planes = &self.images.image(id).planes;
         self.prepared
@@ -366,7 +377,7 @@ impl Preparer<'_> {
             .upload_due(id, self.memory, self.epoch)
             .map_err(Preparedness::Refused)?;
         // Once the GPU has written the image in this batch, its memory counts no more.
-        let written = self.prepared.written.iter().any(|(_, written)| *written == id);
+        let written = self.written.get(id.0 as usize).copied().unwrap_or(false);
         if let Some(hash) = due.filter(|_| !written) {
             let mut ranges = [GuestRange::default(); 2];
             for (range, plane) in ranges.iter_mut().zip(&self.images.image(id).planes) {
