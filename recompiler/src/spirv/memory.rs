@@ -102,23 +102,7 @@ impl Emitter<'_> {
         if let Some(&id) = self.buffers.get(&(descriptor, bits)) {
             return id;
         }
-        let element = self.b.type_int(bits, 0);
-        // One array and block for each element width: rspirv merges equal types, and decorations come once.
-        let known = self.block_types.get(&bits).copied();
-        let block = match known {
-            Some(block) => block,
-            None => {
-                let array = self.b.type_runtime_array(element);
-                self.b
-                    .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
-                let block = self.b.type_struct([array]);
-                self.b
-                    .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
-                self.b.decorate(block, Decoration::Block, Vec::new());
-                self.block_types.insert(bits, block);
-                block
-            }
-        };
+        let block = self.storage_block(bits);
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
         self.b
             .decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
@@ -133,6 +117,24 @@ impl Emitter<'_> {
         self.b.decorate(variable, Decoration::Aliased, Vec::new());
         self.buffers.insert((descriptor, bits), variable);
         variable
+    }
+
+    /// A storage block of elements of a width. There is one for each: rspirv merges equal types, and decorations come
+    /// once.
+    pub(super) fn storage_block(&mut self, bits: u32) -> Word {
+        if let Some(&block) = self.block_types.get(&bits) {
+            return block;
+        }
+        let element = self.b.type_int(bits, 0);
+        let array = self.b.type_runtime_array(element);
+        self.b
+            .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
+        let block = self.b.type_struct([array]);
+        self.b
+            .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+        self.b.decorate(block, Decoration::Block, Vec::new());
+        self.block_types.insert(bits, block);
+        block
     }
 
     fn element(&mut self, descriptor: u32, bits: u32, index: Word) -> Emitted {
