@@ -182,7 +182,9 @@ impl Emitter<'_> {
                 None => lane,
             });
         }
-        let mut address = offset;
+        // What components of one element share comes first: it is computed once.
+        let mut shared = self.residual(descriptor, shape.misaligned)?;
+        let mut offset = offset;
         match index {
             Some(index) if shape.swizzled => {
                 // ((i / s) * stride + (o / e) * e) * s + (i % s) * e + o % e, with elements of 4 bytes.
@@ -199,35 +201,39 @@ impl Emitter<'_> {
                 let inner = self.fold2(S::ShiftLeftLogical, inner, two)?;
                 let byte = self.fold2(S::BitwiseAnd, offset, three)?;
                 let inner = self.fold2(S::IAdd, inner, byte)?;
-                address = self.fold2(S::IAdd, outer, inner)?;
+                offset = self.fold2(S::IAdd, outer, inner)?;
             }
             Some(index) => {
                 let stride = self.word(shape.stride);
                 let start = self.fold2(S::IMul, index, stride)?;
-                address = self.fold2(S::IAdd, start, offset)?;
+                shared = self.fold2(S::IAdd, start, shared)?;
             }
             None => {}
         }
-        if shape.misaligned {
-            let number = self.program.plan.descriptors[..descriptor as usize]
-                .iter()
-                .filter(|d| d.kind == crate::plan::DescriptorKind::Buffer)
-                .count() as u32;
-            // Kept beside the flat words of the block, under numbers that no word has.
-            let key = u32::MAX - number;
-            let residual = match self.flat_values.get(&key) {
-                Some(&residual) => residual,
-                None => {
-                    let packed = self.flat(self.program.plan.flat.len() as u32 + number / 4)?;
-                    let (word, shift, eight) = (self.u32(), self.word(8 * (number % 4)), self.word(8));
-                    let residual = self.op(S::BitFieldUExtract, word, &[packed, shift, eight])?;
-                    self.flat_values.insert(key, residual);
-                    residual
-                }
-            };
-            address = self.fold2(S::IAdd, address, residual)?;
+        self.fold2(S::IAdd, shared, offset)
+    }
+
+    /// What a misaligned base leaves over, in bytes: 0 for others.
+    fn residual(&mut self, descriptor: u32, misaligned: bool) -> Emitted {
+        if !misaligned {
+            return Ok(self.word(0));
         }
-        Ok(address)
+        let number = self.program.plan.descriptors[..descriptor as usize]
+            .iter()
+            .filter(|d| d.kind == crate::plan::DescriptorKind::Buffer)
+            .count() as u32;
+        // Kept beside the flat words of the block, under numbers that no word has.
+        let key = u32::MAX - number;
+        Ok(match self.flat_values.get(&key) {
+            Some(&residual) => residual,
+            None => {
+                let packed = self.flat(self.program.plan.flat.len() as u32 + number / 4)?;
+                let (word, shift, eight) = (self.u32(), self.word(8 * (number % 4)), self.word(8));
+                let residual = self.op(S::BitFieldUExtract, word, &[packed, shift, eight])?;
+                self.flat_values.insert(key, residual);
+                residual
+            }
+        })
     }
 
     fn dword_index(&mut self, address: Word) -> Emitted {
