@@ -241,9 +241,16 @@ impl Emitter<'_> {
         self.fold2(S::ShiftRightLogical, address, two)
     }
 
-    /// The dword that holds byte `address` of the binding.
-    pub(super) fn load_dword(&mut self, descriptor: u32, address: Word) -> Emitted {
-        let index = self.dword_index(address)?;
+    /// Index of the dword some dwords behind a byte address. It does not wrap where the address would: what lies past the
+    /// end of 32 bits lies past the end of the binding.
+    fn dword_at(&mut self, address: Word, further: u32) -> Emitted {
+        let (index, further) = (self.dword_index(address)?, self.word(further));
+        self.fold2(S::IAdd, index, further)
+    }
+
+    /// The dword that holds byte `address` of the binding, or one `further` behind it.
+    pub(super) fn load_dword(&mut self, descriptor: u32, address: Word, further: u32) -> Emitted {
+        let index = self.dword_at(address, further)?;
         let pointer = self.element(descriptor, 32, index)?;
         let word = self.u32();
         self.op(S::Load, word, &[pointer])
@@ -256,13 +263,13 @@ impl Emitter<'_> {
             .get(&descriptor)
             .map_or(0, |shape| shape.ragged);
         if ragged == 0 {
-            return self.load_dword(descriptor, address);
+            return self.load_dword(descriptor, address, 0);
         }
         let (word, truth) = (self.u32(), self.b.type_bool());
         let variable = self.buffer_view(descriptor, 32);
         let length = vec![Operand::IdRef(variable), Operand::LiteralBit32(0)];
         let length = self.op_with(S::ArrayLength, word, length)?;
-        let value = self.load_dword(descriptor, address)?;
+        let value = self.load_dword(descriptor, address, 0)?;
         let (index, tail, zero) = (
             self.dword_index(address)?,
             self.word(u32::from(ragged)),
@@ -273,8 +280,14 @@ impl Emitter<'_> {
         self.op(S::Select, word, &[inside, value, zero])
     }
 
-    pub(super) fn store_dword(&mut self, descriptor: u32, address: Word, value: Word) -> Result<(), Reason> {
-        let index = self.dword_index(address)?;
+    pub(super) fn store_dword(
+        &mut self,
+        descriptor: u32,
+        address: Word,
+        further: u32,
+        value: Word,
+    ) -> Result<(), Reason> {
+        let index = self.dword_at(address, further)?;
         let pointer = self.element(descriptor, 32, index)?;
         self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
     }
@@ -373,16 +386,26 @@ impl Emitter<'_> {
                 "a buffer operation without a buffer access",
             )));
         };
-        let address = self.buffer_offset(descriptor, indexed.then_some(x[0]), x[1])?;
+        // Components of one element differ by a constant: what they share is computed once.
+        let plain = matches!(inst.op, Op::LoadBuffer | Op::StoreBuffer) && width == BufferWidth::Dword;
+        let swizzled = self
+            .buffer_shapes
+            .get(&descriptor)
+            .is_some_and(|shape| shape.swizzled);
+        let (offset, further) = match self.known(x[1]) {
+            Some(bytes) if plain && !swizzled && bytes % 4 == 0 => (self.word(0), bytes / 4),
+            _ => (x[1], 0),
+        };
+        let address = self.buffer_offset(descriptor, indexed.then_some(x[0]), offset)?;
         match inst.op {
             Op::LoadBuffer => match width {
-                BufferWidth::Dword => self.load_dword(descriptor, address),
+                BufferWidth::Dword => self.load_dword(descriptor, address, further),
                 BufferWidth::Byte => self.load_narrow(descriptor, address, 8),
                 BufferWidth::Short => self.load_narrow(descriptor, address, 16),
             },
             Op::StoreBuffer => {
                 match width {
-                    BufferWidth::Dword => self.store_dword(descriptor, address, x[2])?,
+                    BufferWidth::Dword => self.store_dword(descriptor, address, further, x[2])?,
                     BufferWidth::Byte => self.store_narrow(descriptor, address, 8, x[2])?,
                     BufferWidth::Short => self.store_narrow(descriptor, address, 16, x[2])?,
                 }
