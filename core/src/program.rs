@@ -1,10 +1,15 @@
-//! The contract between a relinked program and the runtime library.
+//! The contract between a relinked program, its modules, and the runtime library.
 //!
 //! The relinker appends a [`ProgramInfo`] with its tables to the program and an entry stub that calls
-//! `relic_start(initial_stack, &ProgramInfo)` in the runtime library. Every import of the program is an
-//! undefined *weak* symbol named by its NID: the OS loader binds what the runtime library exports and leaves the
+//! `relic_start(initial_stack, &ProgramInfo)` in the runtime library. Every import that no module of the title answers
+//! is an undefined *weak* symbol named by its NID: the OS loader binds what the runtime library exports and leaves the
 //! rest null, so that it never refuses to start. `relic_start` then walks the import table, lists what is missing,
 //! points missing functions at their trap stub, and refuses to start where data is missing.
+//!
+//! A relinked module is a shared object with a [`ProgramInfo`] of its own, which it exports as [`MODULE_SYMBOL`]. The
+//! OS loader runs none of its code: the runtime library binds its traps and calls its initialisers, for modules that
+//! the program needs in the order of the program's [`ModuleRecord`]s before the program's entry point, for all others
+//! when the program loads them.
 //!
 //! All references are offsets from the `ProgramInfo`'s own address, so that the tables need no relocation.
 
@@ -18,23 +23,37 @@ pub const RUNTIME_LIBRARY: &str = "librelic.so";
 pub const START_SYMBOL: &str = "relic_start";
 
 /// Name of the runtime library's trap: entered by a jump from a trap stub that has pushed the index of its import
-/// on the stack, above the return address of the guest's call. It never returns.
+/// on the stack, above the return address of the guest's call, with the address of the [`ProgramInfo`] in `r11`. It
+/// never returns.
 pub const TRAP_SYMBOL: &str = "relic_trap";
 
-/// First eight bytes of a [`ProgramInfo`]. The last digit is the version of the contract.
-pub const PROGRAM_MAGIC: [u8; 8] = *b"RELICPG1";
+/// Name under which a module exports its [`ProgramInfo`].
+pub const MODULE_SYMBOL: &str = "relic_module";
 
-/// What the runtime library needs to know of the program that started it. Little-endian, 8-byte aligned, read only.
+/// Behind the name of an export at image address 0. The OS loader takes such a symbol for an undefined one, so that the
+/// symbol stands [`ORIGIN_OFFSET`] bytes further; who uses it subtracts them.
+pub const ORIGIN_SUFFIX: &str = ".origin";
+
+/// How many bytes behind its export a symbol with [`ORIGIN_SUFFIX`] is.
+pub const ORIGIN_OFFSET: u64 = 1;
+
+/// First eight bytes of a program's [`ProgramInfo`]. The last digit is the version of the contract.
+pub const PROGRAM_MAGIC: [u8; 8] = *b"RELICPG2";
+
+/// First eight bytes of a module's [`ProgramInfo`].
+pub const MODULE_MAGIC: [u8; 8] = *b"RELICMD2";
+
+/// What the runtime library needs to know of a program or a module. Little-endian, 8-byte aligned, read only.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ProgramInfo {
-    /// [`PROGRAM_MAGIC`].
+    /// [`PROGRAM_MAGIC`] or [`MODULE_MAGIC`].
     pub magic: [u8; 8],
     /// From this struct to the image's address 0 (its load bias).
     pub image_base: i64,
-    /// From this struct to the guest's entry point.
+    /// From this struct to the guest's entry point; 0 in a module.
     pub entry: i64,
-    /// From this struct to the process parameter block; 0 where the program has none.
+    /// From this struct to the process parameter block; 0 where there is none.
     pub process_parameters: i64,
     /// From this struct to the first [`ImportRecord`].
     pub imports: i64,
@@ -49,10 +68,57 @@ pub struct ProgramInfo {
     /// How many import sites there are.
     pub site_count: u32,
     /// From this struct to the first byte of the range that holds import slots and is read-only by now, and its
-    /// size: `relic_start` opens it for writing while it binds traps. Size 0 where every slot is writable.
+    /// size: the runtime library opens it for writing while it binds traps. Size 0 where every slot is writable.
     pub protected_slots: i64,
     /// Size in bytes of that range.
     pub protected_size: u64,
+    /// From this struct to the first [`ModuleRecord`]; only programs have some.
+    pub modules: i64,
+    /// From this struct to the dependency list: indices of module records, 32 bits each.
+    pub dependencies: i64,
+    /// How many module records there are.
+    pub module_count: u32,
+    /// How many entries the dependency list has.
+    pub dependency_count: u32,
+    /// What runs when the module is loaded, and what when it is unloaded; all empty in a program.
+    pub lifecycle: LifecycleInfo,
+}
+
+/// The functions of a module that run at loading and unloading.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct LifecycleInfo {
+    /// From the [`ProgramInfo`] to `int initialise(size_t argument size, const void *arguments, void *)`; 0 for none.
+    pub initialiser: i64,
+    /// From the [`ProgramInfo`] to the finaliser, of the same type; 0 for none.
+    pub finaliser: i64,
+    /// From the [`ProgramInfo`] to pointers to functions that run before the initialiser.
+    pub early_initialisers: i64,
+    /// From the [`ProgramInfo`] to pointers to functions that run behind the initialiser.
+    pub initialisers: i64,
+    /// From the [`ProgramInfo`] to pointers to functions that run in front of the finaliser, the last first.
+    pub finalisers: i64,
+    /// How many pointers each list has, in the order above.
+    pub counts: [u32; 3],
+    /// Zero.
+    pub reserved: u32,
+}
+
+/// One module of the title. A record's dependencies come before it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ModuleRecord {
+    /// Path in the title, below `/app0`, with slashes: offset in the string table.
+    pub path: u32,
+    /// Path of the relinked module from the program's folder: offset in the string table.
+    pub file: u32,
+    /// Index in the dependency list of the modules that it needs.
+    pub first_dependency: u32,
+    /// How many it needs.
+    pub dependency_count: u32,
+    /// 1 where the program needs it, so that it is loaded and initialised before the program starts; 0 where only the
+    /// program itself loads it.
+    pub at_start: u32,
 }
 
 /// One import.
@@ -108,7 +174,8 @@ impl ImportKind {
     }
 }
 
-/// Size of one trap stub in bytes: `push imm32` (5), `jmp [rip + slot of relic_trap]` (6), filler.
+/// Size of one trap stub in bytes: `push imm32` (5), `jmp rel32` to the common tail (5), filler. The tail behind the last
+/// stub loads `r11` and jumps through the slot of `relic_trap`.
 pub const TRAP_STUB_SIZE: u64 = 16;
 
 /// Length in bytes of a NID in an [`ImportRecord`].
@@ -122,10 +189,12 @@ mod tests {
     /// The relinker writes these structs byte by byte.
     #[test]
     fn layout_is_fixed() {
-        assert_eq!(size_of::<ProgramInfo>(), 88);
+        assert_eq!(size_of::<ProgramInfo>(), 168);
         assert_eq!(offset_of!(ProgramInfo, traps), 56);
         assert_eq!(offset_of!(ProgramInfo, import_count), 64);
         assert_eq!(offset_of!(ProgramInfo, protected_slots), 72);
+        assert_eq!(offset_of!(ProgramInfo, lifecycle), 112);
+        assert_eq!(size_of::<ModuleRecord>(), 20);
         assert_eq!(size_of::<ImportRecord>(), 28);
         assert_eq!(offset_of!(ImportRecord, library), 12);
         assert_eq!(size_of::<ImportSite>(), 16);

@@ -215,6 +215,9 @@ pub struct Profile {
     pub storage_buffer_alignment: u32,
     /// maxComputeSharedMemorySize, in bytes.
     pub max_shared_memory: u32,
+    /// Whether helper invocations of pixel programs read 0 from storage buffers, against the specification (llvmpipe
+    /// does it): what they pass on would then spoil the derivatives of the pixels beside them.
+    pub helpers_load_zero: bool,
     /// Abilities.
     pub features: Features,
 }
@@ -227,6 +230,7 @@ impl Default for Profile {
             max_push_constants: 128,
             storage_buffer_alignment: 16,
             max_shared_memory: 32 << 10,
+            helpers_load_zero: true,
             features: Features::all() - Features::FLOAT_CONTROLS,
         }
     }

@@ -102,6 +102,42 @@ fn uniform_loop_over_constants() {
     insta::assert_snapshot!(ir(stage, &code));
 }
 
+/// A group of one wave needs no barriers on the console: where subgroups are narrower, one stands between a write and
+/// an atomic, and between that and a read.
+#[test]
+fn shared_memory_in_lockstep() {
+    //   v_mov_b32 v1, 0
+    //   ds_write_b32 v0, v1
+    //   s_waitcnt lgkmcnt(0)
+    //   ds_add_u32 v0, v0
+    //   s_waitcnt lgkmcnt(0)
+    //   ds_read_b32 v1, v0
+    //   buffer_store_dword v1, off, s[0:3], 0
+    //   s_endpgm
+    let code = [
+        0x7e02_0280,
+        0xd834_0000,
+        0x0000_0100,
+        0xbf8c_c07f,
+        0xd800_0000,
+        0x0000_0000,
+        0xbf8c_c07f,
+        0xd8d8_0000,
+        0x0100_0000,
+        0xe070_0000,
+        0x8000_0100,
+        0xbf81_0000,
+    ];
+    let stage = StageRegisters::Compute {
+        rsrc1: 0,
+        rsrc2: 4 << 1 | 1 << 15,
+        rsrc3: 0,
+        num_thread: [64, 1, 1],
+        wave32: false,
+    };
+    insta::assert_snapshot!(ir(stage, &code));
+}
+
 #[test]
 fn colour_from_flat_words() {
     //   s_load_dwordx4 s[4:7], s[0:1], 0x10

@@ -2,7 +2,12 @@
 
 use std::{io, path::Path, path::PathBuf};
 
-use crate::address::{FileOffset, ImageAddress, ImageRange};
+use relic_core::Nid;
+
+use crate::{
+    address::{FileOffset, ImageAddress, ImageRange},
+    patches::{apply::PatchProblem, file::PatchFileError},
+};
 
 /// Why a relink was refused. Each message says what was found, where, and where it helps, what to do.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +55,9 @@ pub enum RelinkError {
         /// What its segment records say.
         details: String,
     },
+    /// A broken SELF container.
+    #[error("the input is a SELF container without encryption, and broken: {0}")]
+    Container(ContainerProblem),
     /// An installable package.
     #[error("the input is a package ({magic}), not an executable; give the eboot.bin of the unpacked title")]
     Package {
@@ -82,6 +90,11 @@ pub enum RelinkError {
         "the input is a module (ELF type 0xfe18, a .prx), not a program (0xfe10); relink the eboot.bin that loads it"
     )]
     Module,
+    /// A program where a module is wanted.
+    #[error(
+        "this module is a program (ELF type 0xfe10), not a module (0xfe18): it can't be loaded by another"
+    )]
+    NotAModule,
     /// Something lies beyond the end of the file.
     #[error(
         "{what} at file offset {offset}, {size:#x} bytes, reaches beyond the file's {file_size:#x} bytes"
@@ -129,6 +142,24 @@ pub enum RelinkError {
     Entry {
         /// The address.
         entry: ImageAddress,
+    },
+    /// A function's address is not in executable memory.
+    #[error("{what}: its function at {address} is in no executable LOAD segment")]
+    NotCode {
+        /// Which function.
+        what: &'static str,
+        /// Its address.
+        address: ImageAddress,
+    },
+    /// A program has a list of functions that nobody would call.
+    #[error(
+        "the program has {size:#x} bytes of {list}: nobody would call the functions of a program's own list; its start-up code runs .ctors"
+    )]
+    ProgramList {
+        /// Name of the list.
+        list: &'static str,
+        /// Its size in bytes.
+        size: u64,
     },
     /// The image is larger than addressing allows.
     #[error("the image ends at address {end}, beyond the {limit:#x} that a relinked program may span")]
@@ -216,6 +247,130 @@ pub enum RelinkError {
         /// The higher one.
         second: ImageAddress,
     },
+    /// Two objects answer one import.
+    #[error(
+        "{library} {nid} ({name}) is imported, and both {first} and {second} export it: the console would take whichever \
+         it loaded first; remove the module that does not belong to the title"
+    )]
+    Ambiguous {
+        /// The NID.
+        nid: Nid,
+        /// Its name, where it is known.
+        name: &'static str,
+        /// The library.
+        library: String,
+        /// One object.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// A module is refused.
+    #[error("module {}: {source}", path.display())]
+    InModule {
+        /// The module.
+        path: PathBuf,
+        /// Why.
+        source: Box<RelinkError>,
+    },
+    /// Both module folders are there.
+    #[error("{} has both sce_module and sce_modules: keep the one that belongs to the title", folder.display())]
+    TwoModuleFolders {
+        /// The title's folder.
+        folder: PathBuf,
+    },
+    /// Two modules answer to one name.
+    #[error("{} and {} have the same module name {name}: keep one of them", first.display(), second.display())]
+    SameModule {
+        /// The name.
+        name: String,
+        /// One file.
+        first: PathBuf,
+        /// The other.
+        second: PathBuf,
+    },
+    /// Modules need each other.
+    #[error("the modules {} need each other in a circle, so that none can be initialised first", members.join(", "))]
+    ModuleCycle {
+        /// Their file names, sorted.
+        members: Vec<String>,
+    },
+    /// A run path that the OS loader would not take as meant.
+    #[error("the run path {path:?} is neither absolute nor begins with $ORIGIN")]
+    RunPath {
+        /// The path.
+        path: String,
+    },
+    /// The code holds system calls.
+    #[error(
+        "the code holds {count} system calls ({places}): the host's kernel would take the console's numbers for its own; \
+         relink with --syscalls=trap to have each end the program where it is reached"
+    )]
+    SystemCalls {
+        /// How many.
+        count: usize,
+        /// The first of them.
+        places: String,
+    },
+    /// The unused-import filter can't analyse the program.
+    #[error("the unused-import filter can't analyse this: {reason}; use a lower --unused-filter level")]
+    Filter {
+        /// What it met.
+        reason: String,
+    },
+    /// A patch file is wrong.
+    #[error("{}: {source}", path.display())]
+    PatchFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: PatchFileError,
+    },
+    /// A patch does not fit its target.
+    #[error("patch {name:?} of {target}: {problem}")]
+    Patch {
+        /// Its name.
+        name: String,
+        /// Its target.
+        target: String,
+        /// Why not.
+        problem: PatchProblem,
+    },
+    /// A patch's target is no file of the title.
+    #[error("patch {name:?} is for {target}, which the title does not have; it has {known}")]
+    PatchTarget {
+        /// The patch's name.
+        name: String,
+        /// Its target.
+        target: String,
+        /// What the title has.
+        known: String,
+    },
+    /// A manifest of patches can't be used, or does not match its output.
+    #[error("manifest {}: {problem}", path.display())]
+    Manifest {
+        /// The manifest.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The registry can't be written as JSON.
+    #[error("writing the registry as JSON: {problem}")]
+    Registry {
+        /// Why.
+        problem: String,
+    },
+    /// An instruction can't be replaced.
+    #[error(
+        "{name} at {address} can't be replaced: {problem}; leave --to-intel out on a processor that has it"
+    )]
+    Lower {
+        /// The instruction.
+        name: &'static str,
+        /// Where it is.
+        address: ImageAddress,
+        /// Why not.
+        problem: LowerProblem,
+    },
     /// A table outgrows the 32-bit numbers that index it.
     #[error("there are {count} {what}, more than the output's 32-bit tables can number")]
     TooMany {
@@ -235,6 +390,88 @@ pub enum RelinkError {
         planned: u64,
         /// Written size in bytes.
         written: u64,
+    },
+}
+
+/// Why an instruction can't be replaced.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LowerProblem {
+    /// A branch leads into the replaced bytes.
+    #[error("a branch leads to {target}, which the jump to its replacement covers")]
+    BranchInto {
+        /// Where it leads.
+        target: ImageAddress,
+    },
+    /// Nothing that can move follows.
+    #[error("it is shorter than a jump, and what follows can't be moved")]
+    NoRoom,
+    /// A call follows.
+    #[error("it is shorter than a jump, and the call that follows can't be moved")]
+    CallBehind,
+    /// Nobody knows who branches where.
+    #[error("it is shorter than a jump, and in no function whose bounds are known")]
+    NoBounds,
+    /// Another one follows.
+    #[error("the jump to the replacement of the one at {other} covers it")]
+    Adjacent {
+        /// The other.
+        other: ImageAddress,
+    },
+    /// Out of reach.
+    #[error("its replacement would be at {trampoline}, out of a jump's reach")]
+    TooFar {
+        /// Where.
+        trampoline: ImageAddress,
+    },
+    /// Something does not encode.
+    #[error("encoding its replacement: {0}")]
+    Encoding(String),
+}
+
+/// What is wrong with a plain SELF container.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ContainerProblem {
+    /// Something is not in the file.
+    #[error("{size:#x} bytes at file offset {offset:#x} are not in it")]
+    Cut {
+        /// Where they should be.
+        offset: u64,
+        /// How many.
+        size: u64,
+    },
+    /// No ELF header.
+    #[error("there is no 64-bit ELF header at file offset {offset:#x}, behind its segment records")]
+    NoElf {
+        /// Where it should be.
+        offset: u64,
+    },
+    /// A record names a program header that is not there.
+    #[error("a segment record names program header {index} of {count}")]
+    Index {
+        /// The index.
+        index: u64,
+        /// How many there are.
+        count: u64,
+    },
+    /// A record has fewer bytes than its program header wants.
+    #[error("program header {index} wants {size:#x} bytes, its segment record has {found:#x}")]
+    Short {
+        /// The program header's index.
+        index: u64,
+        /// Bytes wanted.
+        size: u64,
+        /// Bytes there.
+        found: u64,
+    },
+    /// The unpacked file would be far longer than the container.
+    #[error(
+        "a part belongs at offset {offset:#x}, beyond the {limit:#x} bytes that the file inside may have"
+    )]
+    Far {
+        /// Where it belongs.
+        offset: u64,
+        /// The limit.
+        limit: u64,
     },
 }
 

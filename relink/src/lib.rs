@@ -6,11 +6,13 @@
 //! write  output/   the planned parts as bytes, then a temporary file, then one rename
 //! ```
 //!
+//! `title/` leads a program and its modules through all three, from files to files.
+//!
 //! Each phase borrows the one before it and changes nothing in it. Whatever can be refused is refused by the first
 //! two, so that no output byte exists before all checks have passed. The same input gives the same bytes.
 //!
-//! The output is a position-independent executable that the OS loader starts like any other. The guest's segments
-//! keep their addresses and their contents; behind them come three appended segments:
+//! A program becomes a position-independent executable that the OS loader starts like any other, a
+//! module a shared object. The guest's segments keep their addresses and their contents; behind them come three appended segments:
 //!
 //! | segment | holds |
 //! | --- | --- |
@@ -22,112 +24,95 @@
 //! [`relic_core::program`].
 
 pub mod address;
+pub mod code;
 pub mod error;
+pub mod filter;
 pub mod input;
+pub mod lower;
 pub mod names;
 pub mod output;
+pub mod patches;
 pub mod plan;
+mod registry;
 pub mod report;
+pub mod title;
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::path::PathBuf;
 
 pub use address::{FileOffset, ImageAddress};
+pub use code::syscalls::SystemCallPolicy;
 pub use error::RelinkError;
+pub use filter::FilterLevel;
 pub use report::{RelinkReport, Timings};
 
-use error::io_error;
-
-/// What to relink, and to where.
-#[derive(Clone, Debug)]
+/// What to relink, to where, and how.
+#[derive(Clone, Debug, Default)]
 pub struct RelinkOptions {
-    /// The PS5 executable: an ELF file that its owner has already decrypted.
+    /// The PS5 executable: an ELF file that its owner has already decrypted, or a SELF container without encryption.
     pub input: PathBuf,
-    /// The Linux program to write. Its folder is made when missing; a file of that name is replaced.
+    /// The Linux program to write. Its folder is made when missing; a file of that name is replaced. Modules go to
+    /// `app0/` beside it.
     pub output: PathBuf,
     /// A runtime library to copy to `libs/librelic.so` beside the output. `None` leaves `libs/` to the caller.
     pub runtime_library: Option<PathBuf>,
+    /// Folders to search for modules, beside the title's own.
+    pub module_folders: Vec<PathBuf>,
+    /// Where the OS loader looks for the runtime library: an absolute path or one that begins with `$ORIGIN`, the
+    /// program's folder. `None` is `$ORIGIN/libs`.
+    pub run_path: Option<String>,
+    /// A file of patches to apply. What was patched is written to `<stem>.patches.toml` beside the output.
+    pub patches: Option<PathBuf>,
+    /// Whether to write `<stem>.registry.json` beside the output: every import with its slots.
+    pub registry: bool,
+    /// What happens to system calls in code.
+    pub system_calls: SystemCallPolicy,
+    /// Which imports are left out.
+    pub filter: FilterLevel,
+    /// Whether instructions that only AMD's processors have are replaced.
+    pub to_intel: bool,
 }
 
-/// Relinks one executable for Linux.
+/// Relinks one executable and its modules for Linux.
 ///
 /// # Errors
 ///
-/// Every [`RelinkError`]: the input can't be read, isn't a PS5 executable, or holds something that a native program
-/// can't express; or the output can't be written. In each case nothing is left at the output's path that was not
-/// there before.
+/// Every [`RelinkError`]: an input can't be read, isn't a PS5 file, or holds something that a native program can't
+/// express; or the output can't be written. In each case nothing is left at the outputs' paths that was not there before.
 pub fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkError> {
-    let start = Instant::now();
-    // Before it is opened: opening a named pipe would wait for a writer.
-    let metadata = fs::metadata(&options.input).map_err(io_error("opening the input", &options.input))?;
-    if !metadata.is_file() {
-        return Err(RelinkError::InputNotAFile {
-            path: options.input.clone(),
-        });
-    }
-    let file = fs::File::open(&options.input).map_err(io_error("opening the input", &options.input))?;
-    refuse_same_file(options, &file)?;
-    let size = file
-        .metadata()
-        .map_err(io_error("measuring the input", &options.input))?
-        .len();
-    // An empty file can't be mapped; it fails as "not an ELF file" like any other wrong content.
-    let mapping = if size == 0 {
-        None
-    } else {
-        // SAFETY: the mapping is private and read-only, and lives only in this function. Bytes that another process
-        // writes meanwhile may be seen or not; no check is repeated on bytes that were checked by address, and a
-        // file cut short under us ends the process by SIGBUS, as with every mapped file.
-        Some(unsafe { memmap2::Mmap::map(&file) }.map_err(io_error("mapping the input", &options.input))?)
-    };
-    let bytes = mapping.as_deref().unwrap_or_default();
-
-    let (image, mut report) = relink_image(bytes)?;
-    let written = Instant::now();
-    output::file::write(&image, &options.output, options.runtime_library.as_deref())?;
-    report.timings.write += written.elapsed();
-    report.timings.total = start.elapsed();
-    tracing::debug!(output = %options.output.display(), imports = report.imports.len(), "relinked");
-    Ok(report)
+    title::relink(options)
 }
 
-/// Relinks a program that is in memory, without touching any file.
+/// Relinks a program that is in memory and has no modules, without touching any file.
 ///
 /// # Errors
 ///
 /// As [`relink`], less what concerns files.
 pub fn relink_image(bytes: &[u8]) -> Result<(output::Image<'_>, RelinkReport), RelinkError> {
-    let start = Instant::now();
-    let program = input::Program::read(bytes)?;
-    let read = start.elapsed();
-
-    let start = Instant::now();
-    let plan = plan::Plan::new(&program)?;
-    let planned = start.elapsed();
-
-    let start = Instant::now();
-    let image = output::Image::build(&program, &plan)?;
-    let timings = Timings {
-        read,
-        plan: planned,
-        write: start.elapsed(),
-        total: read + planned + start.elapsed(),
-    };
-    Ok((image, RelinkReport::new(&program, &plan, timings)))
+    relink_object(bytes, input::ObjectKind::Program, plan::Rules::default())
 }
 
-/// Refuses an output path that names the input file itself: its owner would lose it.
-fn refuse_same_file(options: &RelinkOptions, input: &fs::File) -> Result<(), RelinkError> {
-    use std::os::unix::fs::MetadataExt as _;
-    let Ok(output) = fs::metadata(&options.output) else {
-        return Ok(());
+/// Relinks one program or module that is in memory as if it were alone, without touching any file.
+///
+/// # Errors
+///
+/// As [`relink`], less what concerns files.
+pub fn relink_object(
+    bytes: &[u8],
+    kind: input::ObjectKind,
+    rules: plan::Rules,
+) -> Result<(output::Image<'_>, RelinkReport), RelinkError> {
+    title::relink_alone(bytes, kind, rules)
+}
+
+/// What one program or module asks for and exports, seen without the rest of its title.
+///
+/// # Errors
+///
+/// As [`relink_image`].
+pub fn inspect(bytes: &[u8], kind: input::ObjectKind) -> Result<RelinkReport, RelinkError> {
+    let rules = plan::Rules {
+        system_calls: SystemCallPolicy::Trap,
+        ..plan::Rules::default()
     };
-    let input = input
-        .metadata()
-        .map_err(io_error("measuring the input", &options.input))?;
-    if (input.dev(), input.ino()) == (output.dev(), output.ino()) {
-        return Err(RelinkError::OutputIsInput {
-            path: options.output.clone(),
-        });
-    }
-    Ok(())
+    relink_object(bytes, kind, rules).map(|(_, report)| report)
 }

@@ -1,13 +1,20 @@
 //! What a relink did.
 
-use std::{fmt, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
+use hashbrown::HashMap;
 use relic_core::{Nid, program::ImportKind};
 
 use crate::{
     address::{FileOffset, ImageRange},
-    input::{Program, segments::Access},
-    plan::Plan,
+    input::{Object, segments::Access},
+    plan::{
+        Plan,
+        imports::Import,
+        linkage::ListedModule,
+        rewrites::{Reason, Rewrite},
+    },
+    title::modules::ModuleFile,
 };
 
 /// What a relink did.
@@ -17,12 +24,49 @@ pub struct RelinkReport {
     pub imports: Vec<ImportReport>,
     /// How many definitions of its own the program exports under a NID; they are renamed.
     pub exports: usize,
+    /// What it asks for and does not use, and was therefore left out.
+    pub unused: Vec<ImportReport>,
+    /// How many writes of patches were applied, in the program and its modules.
+    pub patched: usize,
+    /// Code that was replaced.
+    pub rewrites: Vec<Rewrite>,
+    /// How many relocations the output has.
+    pub relocations: usize,
+    /// The title's modules, in the order in which they are loaded.
+    pub modules: Vec<ModuleReport>,
     /// The output's LOAD segments, ascending.
     pub segments: Vec<SegmentReport>,
     /// What differs from the input in a way that a reader may want to know.
     pub notes: Vec<Note>,
     /// How long it took.
     pub timings: Timings,
+}
+
+/// One module.
+#[derive(Debug, Clone)]
+pub struct ModuleReport {
+    /// The file.
+    pub input: PathBuf,
+    /// Its path in the title, below `/app0`.
+    pub path: String,
+    /// Where it was written, from the program's folder.
+    pub output: String,
+    /// Whether the program needs it from the start; otherwise it loads it itself.
+    pub at_start: bool,
+    /// What it asks for, exports, and so on. Without modules of its own and without times.
+    pub relink: Box<RelinkReport>,
+}
+
+impl ModuleReport {
+    pub(crate) fn new(file: &ModuleFile, listed: &ListedModule, relink: RelinkReport) -> Self {
+        Self {
+            input: file.file.clone(),
+            path: listed.path.clone(),
+            output: listed.file.clone(),
+            at_start: listed.at_start,
+            relink: Box::new(relink),
+        }
+    }
 }
 
 /// One import.
@@ -36,17 +80,15 @@ pub struct ImportReport {
     pub name: Option<&'static str>,
     /// What it is.
     pub kind: ImportKind,
+    /// Whether a module of the title answers it, and not the runtime library.
+    pub bound: bool,
     /// How many slots hold it.
     pub sites: usize,
 }
 
 impl fmt::Display for ImportReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = match self.kind {
-            ImportKind::Function => "function",
-            ImportKind::Object => "data",
-            ImportKind::Weak => "optional",
-        };
+        let kind = kind_name(self.kind);
         write!(
             f,
             "{} {} {} ({kind})",
@@ -54,6 +96,16 @@ impl fmt::Display for ImportReport {
             self.nid,
             self.name.unwrap_or("?")
         )
+    }
+}
+
+/// A kind's name for people and tools.
+#[must_use]
+pub const fn kind_name(kind: ImportKind) -> &'static str {
+    match kind {
+        ImportKind::Function => "function",
+        ImportKind::Object => "data",
+        ImportKind::Weak => "optional",
     }
 }
 
@@ -82,12 +134,39 @@ pub enum Note {
     },
     /// The read-only-after-relocation range could not be kept.
     RelroDropped,
+    /// Byte pairs in code look like system calls, and no control flow that is known reaches them as such.
+    UnreachedPairs {
+        /// How many.
+        count: usize,
+    },
+    /// System calls were replaced.
+    Trapped {
+        /// How many.
+        count: usize,
+    },
+    /// Instructions that only AMD's processors have were replaced.
+    Lowered {
+        /// How many.
+        count: usize,
+    },
 }
 
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MadeReadable { range, was } => write!(f, "segment {range} ({was}) was made readable"),
+            Self::UnreachedPairs { count } => write!(
+                f,
+                "{count} byte pairs in code look like system calls and are data, or code that nothing is known to reach"
+            ),
+            Self::Trapped { count } => write!(
+                f,
+                "{count} system calls were replaced: the program ends with an illegal instruction where it reaches one"
+            ),
+            Self::Lowered { count } => write!(
+                f,
+                "{count} instructions that only AMD's processors have were replaced"
+            ),
             Self::RelroDropped => f.write_str(
                 "GNU_RELRO was dropped: it does not begin on a page of a writable segment, so it would protect other data",
             ),
@@ -109,14 +188,33 @@ pub struct Timings {
 }
 
 impl RelinkReport {
-    pub(crate) fn new(program: &Program<'_>, plan: &Plan<'_>, timings: Timings) -> Self {
-        let imports = plan.imports.list.iter().map(|import| ImportReport {
+    /// What the program and its modules ask the runtime library for, each once.
+    #[must_use]
+    pub fn all_imports(&self) -> Vec<ImportReport> {
+        let modules = self.modules.iter().flat_map(|module| &module.relink.imports);
+        let mut all: Vec<ImportReport> = Vec::new();
+        let mut places = HashMap::new();
+        for import in self.imports.iter().chain(modules).filter(|import| !import.bound) {
+            let place = *places.entry((import.nid, &*import.library)).or_insert(all.len());
+            match all.get_mut(place) {
+                Some(known) => known.sites += import.sites,
+                None => all.push(import.clone()),
+            }
+        }
+        all
+    }
+
+    pub(crate) fn new(program: &Object<'_>, plan: &Plan<'_>, timings: Timings) -> Self {
+        let describe = |import: &Import<'_>| ImportReport {
             library: import.library.to_owned(),
             nid: import.nid,
             name: import.name,
             kind: import.kind,
+            bound: import.bound.is_some(),
             sites: import.sites.len(),
-        });
+        };
+        let imports = plan.imports.list.iter().map(describe);
+        let relocations = &plan.relocations;
         let guest = program.segments.loads.iter().map(|load| SegmentReport {
             range: load.range,
             offset: load.offset,
@@ -140,12 +238,35 @@ impl RelinkReport {
                 was: load.access,
             })
             .collect();
+        if plan.unreached_pairs > 0 {
+            notes.push(Note::UnreachedPairs {
+                count: plan.unreached_pairs,
+            });
+        }
+        let count = |reason| {
+            plan.rewrites
+                .iter()
+                .filter(|rewrite| rewrite.reason == reason)
+                .count()
+        };
+        let (trapped, lowered) = (count(Reason::SystemCall), count(Reason::Lowered));
+        if trapped > 0 {
+            notes.push(Note::Trapped { count: trapped });
+        }
+        if lowered > 0 {
+            notes.push(Note::Lowered { count: lowered });
+        }
         if plan.relro.dropped {
             notes.push(Note::RelroDropped);
         }
         Self {
             imports: imports.collect(),
             exports: plan.symbols.export_count,
+            unused: plan.unused.iter().map(describe).collect(),
+            patched: 0,
+            rewrites: plan.rewrites.clone(),
+            relocations: relocations.relative.len() + relocations.others.len() + relocations.jump_slots.len(),
+            modules: Vec::new(),
             segments: guest.chain(appended).collect(),
             notes,
             timings,

@@ -80,6 +80,7 @@ impl Gpu {
             max_push_constants: limits.max_push_constants,
             storage_buffer_alignment: limits.storage_offset_alignment.clamp(4, 256) as u32,
             max_shared_memory: limits.max_workgroup_memory,
+            helpers_load_zero: device.report().driver.starts_with("llvmpipe"),
             features,
         };
         Self { device, profile }

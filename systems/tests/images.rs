@@ -4,6 +4,7 @@
 mod device;
 
 use relic_core::gpu::ImageDescriptor;
+use relic_recompiler::ImageDim;
 use relic_systems::prepare::images::ImageStore;
 
 /// A linear 64x64 RGBA8 texture of 16 KiB at page `index`.
@@ -22,12 +23,14 @@ fn the_images_used_longest_ago_are_dropped_and_come_back() {
     let mut store = ImageStore::default();
     for i in 0..8 {
         store
-            .texture(&device, &texture(i), false, false, 10 + u64::from(i))
+            .texture(&device, &texture(i), false, ImageDim::D2, 10 + u64::from(i))
             .unwrap()
             .unwrap();
     }
     // Used again: the newest now.
-    store.texture(&device, &texture(0), false, false, 99).unwrap();
+    store
+        .texture(&device, &texture(0), false, ImageDim::D2, 99)
+        .unwrap();
     assert_eq!((store.count(), store.bytes()), (8, 8 * 16384));
     assert_eq!(store.evict(8 * 16384), 0);
     assert_eq!(store.evict(3 * 16384), 5);
@@ -35,10 +38,13 @@ fn the_images_used_longest_ago_are_dropped_and_come_back() {
     let left: Vec<u64> = store.images().map(|image| image.last_use).collect();
     assert_eq!(left, [99, 16, 17]);
     let (id, _) = store
-        .texture(&device, &texture(3), false, false, 100)
+        .texture(&device, &texture(3), false, ImageDim::D2, 100)
         .unwrap()
         .unwrap();
-    assert_eq!(store.image(id).range.start().0, 0x1000 * 256 + 3 * 0x4000);
+    assert_eq!(
+        store.image(id).planes[0].range.start().0,
+        0x1000 * 256 + 3 * 0x4000
+    );
     assert_eq!(store.count(), 4);
 }
 
@@ -47,11 +53,13 @@ fn images_that_the_gpu_has_written_stay() {
     let device = device::device();
     let mut store = ImageStore::default();
     let (id, _) = store
-        .texture(&device, &texture(0), false, false, 1)
+        .texture(&device, &texture(0), false, ImageDim::D2, 1)
         .unwrap()
         .unwrap();
     store.mark_written(id);
-    store.texture(&device, &texture(1), false, false, 2).unwrap();
+    store
+        .texture(&device, &texture(1), false, ImageDim::D2, 2)
+        .unwrap();
     assert_eq!(store.evict(0), 1);
     assert_eq!(
         store.images().map(|image| image.gpu_written).collect::<Vec<_>>(),
@@ -65,14 +73,14 @@ fn null_descriptors_bind_nothing_and_unknown_fields_are_refused() {
     let mut store = ImageStore::default();
     assert!(
         store
-            .texture(&device, &ImageDescriptor::default(), false, false, 1)
+            .texture(&device, &ImageDescriptor::default(), false, ImageDim::D2, 1)
             .unwrap()
             .is_none()
     );
     let mut unknown_mode = texture(0);
     unknown_mode.0[3] |= 13 << 20;
     let error = store
-        .texture(&device, &unknown_mode, false, false, 1)
+        .texture(&device, &unknown_mode, false, ImageDim::D2, 1)
         .unwrap_err();
     assert!(error.contains("swizzle mode 13"), "{error}");
 }

@@ -72,6 +72,7 @@ fn end(source: &str, imports: &str, signal: Option<&str>) -> Outcome {
         input,
         output: program.clone(),
         runtime_library,
+        ..RelinkOptions::default()
     })
     .unwrap();
     run_with(&program, &[], &[], &mut |id| {

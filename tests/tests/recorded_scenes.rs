@@ -1,10 +1,14 @@
-//! Recorded scenes come out as expected: the small behaviour captures (`traps/` in the folder that `RELIC_SCENES` names)
-//! and those of its scenes that are expected to. What does not pass yet is listed in `data/known_failures.txt`, and fails
-//! here once it passes.
+//! Recorded scenes come out as expected: those in the folder that `RELIC_SCENES` names, the small behaviour captures in
+//! its `traps/`, and the shader captures in its `open/`. What does not pass yet is listed in `data/known_failures.txt`,
+//! and fails here once it passes.
 
 #![expect(clippy::panic, reason = "a test stops at what it did not expect")]
 
-use std::{collections::BTreeMap, fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use relic_systems::{
     config::Config,
@@ -71,33 +75,21 @@ fn failure(file: &PathBuf, device: &Device, told: &mut usize) -> Option<String> 
     (!wrong.is_empty()).then(|| wrong.join("\n    "))
 }
 
-#[test]
-fn recorded_scenes_come_out_as_expected_or_are_known_not_to() {
-    let known = known_failures();
-    let Some(folder) = scenes() else { return };
-    let traps = fs::read_dir(folder.join("traps")).unwrap_or_else(|error| {
-        panic!("{} has no folder `traps`: {error}", folder.display());
-    });
-    let mut files: Vec<PathBuf> = traps
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "pm4cap"))
-        .collect();
-    files.sort();
+/// Plays files, each named by its path in the folder, and says which are not as the list has it.
+fn check(folder: &Path, files: &[PathBuf], belongs: impl Fn(&str) -> bool) {
     assert!(!files.is_empty(), "no captures in {}", folder.display());
-    for scene in ["small_dispatch", "small_triangle", "small_quad", "compute500"] {
-        files.push(folder.join(scene).with_extension("pm4cap"));
-    }
+    let known = known_failures();
     let device = open_device(true, std::env::var("RELIC_GPU").ok())
         .unwrap_or_else(|error| panic!("this test needs a Vulkan driver and the validation layer: {error}"));
     let mut wrong = Vec::new();
     let mut told = 0;
     let mut passed = 0;
-    for file in &files {
-        let name = file
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    let name_of = |file: &PathBuf| {
+        let path = file.strip_prefix(folder).unwrap_or(file).with_extension("");
+        path.to_string_lossy().into_owned()
+    };
+    for file in files {
+        let name = name_of(file);
         match (failure(file, &device, &mut told), known.get(name.as_str())) {
             (None, None) => passed += 1,
             (Some(_), Some(_)) => {}
@@ -107,11 +99,9 @@ fn recorded_scenes_come_out_as_expected_or_are_known_not_to() {
             )),
         }
     }
-    let missing = known.keys().filter(|name| {
-        !files
-            .iter()
-            .any(|file| file.file_stem().is_some_and(|stem| stem == **name))
-    });
+    let missing = known
+        .keys()
+        .filter(|name| belongs(name) && !files.iter().any(|file| name_of(file) == **name));
     wrong
         .extend(missing.map(|name| format!("known_failures.txt names {name}, and there is no such capture")));
     assert!(
@@ -122,24 +112,40 @@ fn recorded_scenes_come_out_as_expected_or_are_known_not_to() {
     );
 }
 
-#[test]
-fn every_known_failure_has_a_reason() {
-    for (name, reason) in known_failures() {
-        assert!(reason.len() > 10, "{name}: {reason}");
-    }
+fn captures(folder: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(folder).unwrap_or_else(|error| panic!("{} can't be read: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "pm4cap"))
+        .collect();
+    files.sort();
+    files
 }
 
-/// 500 dispatches, each reading what the one in front wrote, 68 with arguments that the GPU writes: barriers, no cut.
 #[test]
-fn dispatches_that_read_each_other_are_not_cut() {
+fn recorded_scenes_come_out_as_expected_or_are_known_not_to() {
     let Some(folder) = scenes() else { return };
-    let bytes = fs::read(folder.join("compute500.pm4cap")).unwrap_or_else(|error| panic!("{error}"));
-    let scene = pm4cap::parse(&bytes).unwrap_or_else(|error| panic!("{error}"));
-    let device = open_device(false, std::env::var("RELIC_GPU").ok())
-        .unwrap_or_else(|error| panic!("this test needs a Vulkan driver: {error}"));
-    let report =
-        play(&scene, &PlayOptions::new(Config::default(), device)).unwrap_or_else(|error| panic!("{error}"));
-    assert!(report.passes(), "{:?}", report.faults);
-    assert_eq!(report.counters.dispatches, 500);
-    assert_eq!(report.counters.cuts, 0);
+    let mut files = captures(&folder);
+    files.extend(captures(&folder.join("traps")));
+    check(&folder, &files, |name| !name.starts_with("open/"));
+}
+
+/// Shaders of other projects, a capture for each mode of the driver that compiled them.
+#[test]
+fn open_captures_come_out_as_expected_or_are_known_not_to() {
+    let Some(folder) = scenes() else { return };
+    let open = folder.join("open");
+    if !open.is_dir() {
+        eprintln!("SKIPPED: {} does not exist", open.display());
+        return;
+    }
+    let mut folders: Vec<PathBuf> = fs::read_dir(&open)
+        .unwrap_or_else(|error| panic!("{} can't be read: {error}", open.display()))
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.is_dir())
+        .collect();
+    folders.sort();
+    let files: Vec<PathBuf> = folders.iter().flat_map(|folder| captures(folder)).collect();
+    check(&folder, &files, |name| name.starts_with("open/"));
 }

@@ -8,13 +8,24 @@
 use std::{cell::Cell, fs, sync::LazyLock};
 
 use proptest::{prelude::*, test_runner::TestRunner};
-use relic_relink::relink_image;
+use relic_relink::{
+    FilterLevel, RelinkOptions, SystemCallPolicy, input::ObjectKind, plan::Rules, relink, relink_image,
+    relink_object,
+};
 use relic_tests::kit::Kit;
 
 static HELLO: LazyLock<File> = LazyLock::new(|| {
     let kit = Kit::new().unwrap();
     let folder = tempfile::tempdir().unwrap();
     File(fs::read(kit.build_guest(&kit.guest("hello"), folder.path()).unwrap()).unwrap())
+});
+
+/// A module.
+static FIRST: LazyLock<File> = LazyLock::new(|| {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    kit.build_guest(&kit.guest("title"), folder.path()).unwrap();
+    File(fs::read(folder.path().join("sce_module/libfirst.prx")).unwrap())
 });
 
 const TYPE: usize = 0;
@@ -229,7 +240,7 @@ const CASES: &[Case] = &[
                 &[&27_u64.to_le_bytes()[..], &8_u64.to_le_bytes()].concat(),
             );
         },
-        &["INIT_ARRAYSZ"],
+        &["INIT_ARRAY", "nobody would call"],
     ),
     ("duplicate", |f| f.put_word(f.tag(9), 7), &["(RELA)", "only once"]),
     (
@@ -384,7 +395,9 @@ fn every_damage_is_named() {
 /// What lies in the tables that the relinker reads, where a change matters most.
 fn interesting(file: &File) -> Vec<usize> {
     let dynamic = file.word(file.header(2, 0, OFFSET)) as usize;
+    let unwind = file.word(file.header(0x6474_e550, 0, OFFSET)) as usize;
     (0..64 + 14 * 56)
+        .chain(unwind..unwind + 0x180)
         .chain(file.record(6, 0)..(dynamic + 0x200).min(file.0.len() - 8))
         .collect()
 }
@@ -402,7 +415,68 @@ fn config() -> ProptestConfig {
 /// Whatever the damage, there is a result or an error; and a result is whole.
 #[test]
 fn no_damage_panics() {
-    let places = interesting(&HELLO);
+    damage(&HELLO, ObjectKind::Program, Rules::default());
+}
+
+/// The same with everything that looks at code, and in the unwind table that leads there.
+#[test]
+fn no_damage_panics_with_every_check_on() {
+    for filter in [FilterLevel::Data, FilterLevel::Reachable] {
+        let rules = Rules {
+            system_calls: SystemCallPolicy::Trap,
+            filter,
+            to_intel: true,
+        };
+        damage(&HELLO, ObjectKind::Program, rules);
+        damage(&FIRST, ObjectKind::Module, rules);
+    }
+}
+
+/// A damaged module or program of a title leaves no file behind, and no folder.
+#[test]
+fn no_damage_leaves_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let kit = Kit::new().unwrap();
+    kit.build_guest(&kit.guest("title"), folder.path()).unwrap();
+    let options = RelinkOptions {
+        input: folder.path().join("eboot.bin"),
+        output: folder.path().join("out/app"),
+        ..RelinkOptions::default()
+    };
+    let (accepted, refused) = (Cell::new(0), Cell::new(0));
+    for name in ["eboot.bin", "sce_module/libfirst.prx"] {
+        let path = folder.path().join(name);
+        let good = File(fs::read(&path).unwrap());
+        let places = interesting(&good);
+        let mut runner = TestRunner::new(ProptestConfig {
+            cases: config().cases / 30,
+            ..config()
+        });
+        let result = runner.run(&(any::<prop::sample::Index>(), any::<u8>()), |(place, value)| {
+            let mut file = good.clone();
+            file.put_word(*place.get(&places), u64::from(value) << 3);
+            fs::write(&path, &file.0).unwrap();
+            let out = folder.path().join("out");
+            if relink(&options).is_ok() {
+                accepted.set(accepted.get() + 1);
+                fs::remove_dir_all(out).unwrap();
+            } else {
+                refused.set(refused.get() + 1);
+                prop_assert!(!out.exists());
+            }
+            Ok(())
+        });
+        assert!(result.is_ok(), "{}", result.unwrap_err());
+        fs::write(&path, &good.0).unwrap();
+    }
+    assert!(
+        accepted.get() > 5 && refused.get() > 5,
+        "{accepted:?} accepted, {refused:?} refused"
+    );
+}
+
+fn damage(good: &File, kind: ObjectKind, rules: Rules) {
+    let places = interesting(good);
     let change = (any::<prop::sample::Index>(), any::<u8>(), 0..3_u8);
     let damage = (
         prop::collection::vec(change, 1..6),
@@ -412,7 +486,7 @@ fn no_damage_panics() {
     let refused = Cell::new(0);
     let mut runner = TestRunner::new(config());
     let result = runner.run(&damage, |(changes, cut)| {
-        let mut file = HELLO.0.clone();
+        let mut file = good.0.clone();
         for (place, value, width) in changes {
             let place = &mut file[*place.get(&places)..];
             match width {
@@ -425,7 +499,7 @@ fn no_damage_panics() {
         if let Some(cut) = cut {
             file.truncate(cut.index(file.len()));
         }
-        let Ok((image, report)) = relink_image(&file) else {
+        let Ok((image, report)) = relink_object(&file, kind, rules) else {
             refused.set(refused.get() + 1);
             return Ok(());
         };

@@ -36,7 +36,7 @@ fn options(input: &Path, output: &Path) -> RelinkOptions {
     RelinkOptions {
         input: input.to_owned(),
         output: output.to_owned(),
-        runtime_library: None,
+        ..RelinkOptions::default()
     }
 }
 

@@ -58,6 +58,7 @@ fn sixty_frames_are_drawn_and_flipped() {
         input,
         output: program.clone(),
         runtime_library,
+        ..RelinkOptions::default()
     })
     .unwrap();
     let pictures = folder.path().join("pictures");
@@ -106,6 +107,7 @@ fn a_frame_limit_ends_the_program_with_success() {
         input,
         output: program.clone(),
         runtime_library: Some(runtime_library().unwrap()),
+        ..RelinkOptions::default()
     })
     .unwrap();
     let outcome = run_with(&program, &[], &[("RELIC_FRAMES", OsStr::new("3"))], &mut |_| ()).unwrap();

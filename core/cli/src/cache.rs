@@ -1,11 +1,12 @@
 //! Where `relic run` keeps relinked programs.
 //!
 //! ```text
-//! <cache>/programs/<hash of the executable>/<hash of everything else>/app
-//!                                                                    libs/librelic.so -> the runtime library
+//! <cache>/programs/<hash of the title>/<hash of everything else>/app
+//!                                                               app0/
+//!                                                               libs/librelic.so -> the runtime library
 //! ```
 //!
-//! "Everything else" is the version, and place, size and time of this program and of the runtime library: after an
+//! The title is its executable with its modules. "Everything else" is the version, and place, size and time of this program and of the runtime library: after an
 //! update nothing old is used.
 
 use std::{
@@ -17,7 +18,7 @@ use std::{
 };
 
 use relic_core::program::{PROGRAM_MAGIC, RUNTIME_LIBRARY};
-use relic_relink::{RelinkOptions, relink};
+use relic_relink::{RelinkOptions, relink, title::modules};
 use sha1::{Digest as _, Sha1};
 
 use crate::failure::Failure;
@@ -29,15 +30,18 @@ const KEEP_OTHERS: Duration = Duration::from_hours(24);
 ///
 /// # Errors
 /// When the input is refused, or the cache can't be written.
-pub fn relinked(eboot: &Path, runtime: &Path) -> Result<PathBuf, Failure> {
-    let content = folder()?.join("programs").join(hash_file(eboot)?);
+pub fn relinked(eboot: &Path, runtime: &Path, module_folders: &[PathBuf]) -> Result<PathBuf, Failure> {
+    let content = folder()?
+        .join("programs")
+        .join(hash_title(eboot, module_folders)?);
     let place = content.join(build_key(runtime)?);
     let program = place.join("app");
     if !program.is_file() {
         relink(&RelinkOptions {
             input: eboot.to_owned(),
             output: program.clone(),
-            runtime_library: None,
+            module_folders: module_folders.to_owned(),
+            ..RelinkOptions::default()
         })
         .map_err(Failure::relink(eboot))?;
         remove_stale(&content, &place);
@@ -65,13 +69,24 @@ fn folder() -> Result<PathBuf, Failure> {
     std::path::absolute(&folder).map_err(Failure::io("finding", &folder))
 }
 
-fn hash_file(path: &Path) -> Result<String, Failure> {
-    let mut file = File::open(path).map_err(Failure::io("opening", path))?;
+/// The executable, and names and contents of its modules.
+fn hash_title(eboot: &Path, module_folders: &[PathBuf]) -> Result<String, Failure> {
     let mut hash = Sha1::new();
+    hash_file(&mut hash, eboot)?;
+    for module in modules::find(eboot, module_folders).map_err(Failure::relink(eboot))? {
+        hash.update(&module.title_path);
+        hash.update([0]);
+        hash_file(&mut hash, &module.file)?;
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+fn hash_file(hash: &mut Sha1, path: &Path) -> Result<(), Failure> {
+    let mut file = File::open(path).map_err(Failure::io("opening", path))?;
     let mut buffer = vec![0; 1 << 20];
     loop {
         match file.read(&mut buffer) {
-            Ok(0) => return Ok(hex(&hash.finalize())),
+            Ok(0) => return Ok(()),
             Ok(length) => hash.update(&buffer[..length]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(Failure::io("reading", path)(error)),

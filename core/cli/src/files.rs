@@ -1,6 +1,6 @@
 //! Telling files apart by their first bytes.
 
-use relic_core::program::PROGRAM_MAGIC;
+use relic_core::program::{MODULE_MAGIC, PROGRAM_MAGIC};
 
 /// What a file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl FileKind {
             (_, 0xfe18, _) => Self::Module,
             _ if bytes
                 .chunks_exact(PROGRAM_MAGIC.len())
-                .any(|word| word == PROGRAM_MAGIC) =>
+                .any(|word| word == PROGRAM_MAGIC || word == MODULE_MAGIC) =>
             {
                 Self::Relinked
             }
@@ -69,13 +69,15 @@ impl FileKind {
     pub const fn describe(self) -> &'static str {
         match self {
             Self::Program => "PS5 executable",
-            Self::Module => "PS5 module (.prx): not a program; relink the eboot.bin that loads it",
+            Self::Module => "PS5 module (.prx): relinked along with the eboot.bin that loads it",
             Self::Container => {
-                "SELF container, not unpacked: Relic takes the decrypted ELF file inside it, and decrypts nothing itself"
+                "SELF container, encrypted or compressed: Relic takes the decrypted ELF file inside it, and decrypts nothing itself"
             }
             Self::Package => "package: give the eboot.bin of the unpacked title",
             Self::OtherConsole => "PS4 file: Relic takes PS5 executables only",
-            Self::Relinked => "native program, written by `relic relink`: start it like any other",
+            Self::Relinked => {
+                "native program or module, written by `relic relink`: start a program like any other"
+            }
             Self::OtherElf => "ELF file, but no console's",
             Self::Scene => "recorded scene: `relic replay` plays it",
             Self::Unknown => "nothing that Relic knows",

@@ -4,9 +4,9 @@
 
 use std::{collections::HashMap, fmt, sync::LazyLock};
 
-use relic_core::{Nid, program::ImportKind};
+use relic_core::Nid;
 use relic_libs::export::{ExportStatus, GuestExport, sorted};
-use relic_relink::report::ImportReport;
+use relic_relink::report::{ImportReport, kind_name};
 use serde::Serialize;
 
 /// Every export of the runtime library, by NID.
@@ -102,11 +102,7 @@ pub fn sorted_imports(reports: &[ImportReport]) -> Vec<Import> {
             library: report.library.clone(),
             name: report.name.or_else(|| name_of(report.nid)),
             nid: report.nid.to_string(),
-            kind: match report.kind {
-                ImportKind::Function => "function",
-                ImportKind::Object => "data",
-                ImportKind::Weak => "optional",
-            },
+            kind: kind_name(report.kind),
             support: Support::of(&report.library, report.nid),
         })
         .collect();

@@ -2,7 +2,11 @@
 
 use std::{fmt::Write as _, fs, path::PathBuf, process::ExitCode};
 
-use relic_relink::{RelinkError, input::Program, relink_image};
+use relic_relink::{
+    RelinkError,
+    input::{Object, ObjectKind, container},
+    inspect,
+};
 use relic_systems::scene::{Scene, pm4cap};
 use serde::Serialize;
 
@@ -16,7 +20,7 @@ use crate::{
 /// Say what a file is, what it needs, and what of that Relic has
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Executable, relinked program or scene
+    /// Executable, module, relinked program or scene
     file: PathBuf,
     /// As JSON
     #[arg(long)]
@@ -42,6 +46,8 @@ struct ProgramInfo {
     segments: Vec<Segment>,
     /// Bytes of thread-local storage.
     tls: u64,
+    /// File names of the modules that it needs: the title's own, or system libraries.
+    needs: Vec<String>,
     imported_libraries: Vec<String>,
     exported_libraries: Vec<String>,
     own_exports: usize,
@@ -87,6 +93,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         ));
     }
     let bytes = fs::read(&arguments.file).map_err(Failure::io("reading", &arguments.file))?;
+    // What a container without encryption holds is what counts; any other is told by its kind.
+    let bytes = match container::unwrap(&bytes) {
+        Ok(inside) => inside,
+        Err(_) => bytes.as_slice().into(),
+    };
     let kind = FileKind::of(&bytes);
     let mut info = Info {
         file: arguments.file.display().to_string(),
@@ -97,7 +108,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     match kind {
         FileKind::Program => {
-            info.program = Some(ProgramInfo::read(&bytes).map_err(Failure::relink(&arguments.file))?);
+            let program = ProgramInfo::read(&bytes, ObjectKind::Program);
+            info.program = Some(program.map_err(Failure::relink(&arguments.file))?);
+        }
+        FileKind::Module => {
+            let module = ProgramInfo::read(&bytes, ObjectKind::Module);
+            info.program = Some(module.map_err(Failure::relink(&arguments.file))?);
         }
         FileKind::Scene => {
             let scene = pm4cap::parse(&bytes).map_err(Failure::work("parsing the scene"))?;
@@ -115,9 +131,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 }
 
 impl ProgramInfo {
-    fn read(bytes: &[u8]) -> Result<Self, RelinkError> {
-        let program = Program::read(bytes)?;
-        let (_, report) = relink_image(bytes)?;
+    fn read(bytes: &[u8], kind: ObjectKind) -> Result<Self, RelinkError> {
+        let program = Object::read(bytes, kind)?;
+        let report = inspect(bytes, kind)?;
         let imports = sorted_imports(&report.imports);
         let missing = imports
             .iter()
@@ -137,6 +153,7 @@ impl ProgramInfo {
                 })
                 .collect(),
             tls: program.segments.tls.map_or(0, |tls| tls.range.size),
+            needs: program.needed.iter().map(|&name| name.to_owned()).collect(),
             imported_libraries: program.libraries.imported().map(str::to_owned).collect(),
             exported_libraries: program.libraries.exported().map(str::to_owned).collect(),
             own_exports: report.exports,
@@ -217,8 +234,17 @@ impl ProgramInfo {
                 segment.address, segment.size, segment.file_size, segment.access
             );
         }
-        let _ = writeln!(text, "imports from {}", listed(&self.imported_libraries));
-        let _ = writeln!(text, "exports as   {}", listed(&self.exported_libraries));
+        let _ = writeln!(text, "needs        {}", listed(&self.needs, "no module"));
+        let _ = writeln!(
+            text,
+            "imports from {}",
+            listed(&self.imported_libraries, "no library")
+        );
+        let _ = writeln!(
+            text,
+            "exports as   {}",
+            listed(&self.exported_libraries, "no library")
+        );
         for note in &self.notes {
             let _ = writeln!(text, "note: {note}");
         }
@@ -243,9 +269,9 @@ impl ProgramInfo {
     }
 }
 
-fn listed(names: &[String]) -> String {
+fn listed(names: &[String], none: &str) -> String {
     if names.is_empty() {
-        "no library".to_owned()
+        none.to_owned()
     } else {
         names.join(", ")
     }

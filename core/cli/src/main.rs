@@ -19,10 +19,12 @@ mod imports;
 mod info;
 mod nid;
 mod output;
+mod progress;
 mod relink;
 mod replay;
 mod run;
 mod runtime_library;
+mod save_inputs;
 mod schedule;
 mod shader;
 

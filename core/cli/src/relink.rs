@@ -7,28 +7,92 @@ use std::{
 };
 
 use relic_core::program::RUNTIME_LIBRARY;
-use relic_relink::{RelinkOptions, RelinkReport, relink};
+use relic_relink::{FilterLevel, RelinkOptions, RelinkReport, SystemCallPolicy, patches::manifest, relink};
 
 use crate::{
     failure::Failure,
     imports::{Support, by_library, sorted_imports},
-    output, runtime_library,
+    output,
+    progress::Progress,
+    runtime_library, save_inputs,
 };
 
 /// Relink an executable into a native Linux program
 ///
-/// Writes the program and, beside it, libs/librelic.so, which it needs. The input must be an ELF file that its
-/// owner has already decrypted; it is never changed.
+/// Writes the program and, beside it, libs/librelic.so, which it needs, and in app0/ the modules of the title: those
+/// beside the executable and in sce_module/ or sce_modules/. The inputs must be ELF files that their owner has already
+/// decrypted, or SELF containers without encryption; they are never changed.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The executable (eboot.bin)
+    /// The executable (eboot.bin); with --verify-patches the program that was written
     eboot: PathBuf,
     /// The program to write [default: a folder named after the input, in it `app`]
     #[arg(short, long, value_name = "PROGRAM")]
     output: Option<PathBuf>,
+    /// Search this folder, at any depth, for modules too; may be repeated
+    #[arg(long, value_name = "DIR")]
+    module_dir: Vec<PathBuf>,
+    /// Where the OS loader looks for the runtime library: an absolute path, or one that begins with $ORIGIN, the
+    /// program's folder [default: $ORIGIN/libs]
+    #[arg(long, value_name = "PATH")]
+    rpath: Option<String>,
+    /// Apply the patches of this file; `<stem>.patches.toml` beside the program says what was done
+    #[arg(long, value_name = "FILE")]
+    patches: Option<PathBuf>,
+    /// Only compare a program that was written, and its modules, with its `<stem>.patches.toml`
+    #[arg(long, conflicts_with_all = ["output", "patches", "registry", "save_inputs", "module_dir", "rpath", "runtime"])]
+    verify_patches: bool,
+    /// Write `<stem>.registry.json` beside the program: every import with its slots
+    #[arg(long)]
+    registry: bool,
+    /// First copy the executable, its modules and the patches to this new folder: what a bug report needs
+    #[arg(long, value_name = "DIR")]
+    save_inputs: Option<PathBuf>,
+    /// Print how long each phase took
+    #[arg(long)]
+    timings: bool,
+    /// What to do about system calls in the program's own code
+    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
+    syscalls: SystemCalls,
+    /// Replace instructions that only AMD's processors have, in the program and its modules
+    #[arg(long)]
+    to_intel: bool,
+    /// Leave unused imports out: 0 none, 1 data without a reference, 2 whatever no reachable code uses
+    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0)]
+    unused_filter: u8,
     /// Runtime library to copy beside the program [default: the one that came with relic]
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
+}
+
+/// What happens to system calls.
+#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
+pub enum SystemCalls {
+    /// Refuse the program
+    #[default]
+    Error,
+    /// Replace each by an instruction that ends the program where it is reached
+    Trap,
+    /// Don't look for them: the host's kernel would take the console's numbers for its own
+    Keep,
+}
+
+impl SystemCalls {
+    const fn policy(self) -> SystemCallPolicy {
+        match self {
+            Self::Error => SystemCallPolicy::Refuse,
+            Self::Trap => SystemCallPolicy::Trap,
+            Self::Keep => SystemCallPolicy::Keep,
+        }
+    }
+}
+
+const fn filter(level: u8) -> FilterLevel {
+    match level {
+        0 => FilterLevel::Keep,
+        1 => FilterLevel::Data,
+        _ => FilterLevel::Reachable,
+    }
 }
 
 /// Relinks and says what was done.
@@ -36,18 +100,47 @@ pub struct Arguments {
 /// # Errors
 /// When the input is refused, or a file can't be read or written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    if arguments.verify_patches {
+        let count = manifest::verify(&arguments.eboot).map_err(Failure::relink(&arguments.eboot))?;
+        output::print(&format!(
+            "{}: all {count} patched places are as the manifest says\n",
+            arguments.eboot.display()
+        ))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let output = arguments
         .output
         .clone()
         .unwrap_or_else(|| default_output(&arguments.eboot));
     let runtime = runtime_library::find(arguments.runtime.as_deref())?;
+    if let Some(folder) = &arguments.save_inputs {
+        save_inputs::save(
+            folder,
+            &arguments.eboot,
+            &arguments.module_dir,
+            arguments.patches.as_deref(),
+        )?;
+    }
+    let progress = Progress::new(format!("relinking {}", arguments.eboot.display()));
     let report = relink(&RelinkOptions {
         input: arguments.eboot.clone(),
         output: output.clone(),
         runtime_library: Some(runtime),
+        module_folders: arguments.module_dir.clone(),
+        run_path: arguments.rpath.clone(),
+        patches: arguments.patches.clone(),
+        registry: arguments.registry,
+        system_calls: arguments.syscalls.policy(),
+        filter: filter(arguments.unused_filter),
+        to_intel: arguments.to_intel,
     })
     .map_err(Failure::relink(&arguments.eboot))?;
-    output::print(&summary(&arguments.eboot, &output, &report))?;
+    drop(progress);
+    let mut text = summary(&arguments.eboot, &output, &report);
+    if arguments.timings {
+        text.push_str(&timings(&report));
+    }
+    output::print(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -55,6 +148,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn default_output(eboot: &Path) -> PathBuf {
     let stem = eboot.file_stem().unwrap_or("program".as_ref());
     Path::new(stem).join("app")
+}
+
+fn timings(report: &RelinkReport) -> String {
+    let phases = [
+        ("read", report.timings.read),
+        ("plan", report.timings.plan),
+        ("write", report.timings.write),
+        ("total", report.timings.total),
+    ];
+    let lines = phases.map(|(name, time)| format!("  {name:<8} {:>9.2} ms\n", time.as_secs_f64() * 1e3));
+    format!("timings\n{}", lines.concat())
 }
 
 fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
@@ -71,7 +175,30 @@ fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
     for note in &report.notes {
         let _ = writeln!(text, "note: {note}");
     }
-    let imports = sorted_imports(&report.imports);
+    for module in &report.modules {
+        let _ = writeln!(
+            text,
+            "module {} -> {}, {} exports{}",
+            module.path,
+            module.output,
+            module.relink.exports,
+            if module.at_start {
+                ""
+            } else {
+                ", loaded by the program itself"
+            }
+        );
+        for note in &module.relink.notes {
+            let _ = writeln!(text, "  note: {note}");
+        }
+    }
+    if report.patched > 0 {
+        let _ = writeln!(text, "patched: {} places", report.patched);
+    }
+    if !report.unused.is_empty() {
+        let _ = writeln!(text, "left out as unused: {} imports", report.unused.len());
+    }
+    let imports = sorted_imports(&report.all_imports());
     let _ = writeln!(text, "imports: {}", imports.len());
     for (library, all, missing) in by_library(&imports) {
         let _ = write!(text, "  {library:<28} {all:>5}");

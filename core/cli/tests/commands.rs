@@ -316,6 +316,68 @@ fn a_relinked_program_stands_on_its_own() {
 }
 
 #[test]
+fn what_relinking_writes_beside_the_program() {
+    let Some(built) = Guest::build("hello", None) else {
+        return;
+    };
+    fs::write(built.path("none.toml"), "format = 1\n").unwrap();
+    let (saved, program) = (built.path("saved"), built.path("out/app"));
+    let mut command = built.relic();
+    command.arg("relink").arg(built.eboot()).arg("-o").arg(&program);
+    command
+        .arg("--patches")
+        .arg(built.path("none.toml"))
+        .arg("--save-inputs")
+        .arg(&saved);
+    let (code, out, err) = run(command.args(["--registry", "--timings", "--unused-filter", "1"]));
+    assert_eq!(code, Some(0), "{err}");
+    for word in ["timings", "read", "plan", "write", "total"] {
+        assert!(out.contains(word), "{out}");
+    }
+    let registry: serde_json::Value =
+        serde_json::from_slice(&fs::read(built.path("out/app.registry.json")).unwrap()).unwrap();
+    let imports = registry["objects"][0]["imports"].as_array().unwrap();
+    assert!(
+        imports.iter().any(|import| import["name"] == "printf"),
+        "{registry}"
+    );
+    assert!(fs::read(saved.join("eboot.bin")).unwrap() == fs::read(built.eboot()).unwrap());
+    assert!(saved.join("patches.toml").is_file());
+    assert!(
+        fs::read_to_string(saved.join("command.txt"))
+            .unwrap()
+            .contains("--save-inputs")
+    );
+
+    let verify = |path: &Path| run(built.relic().arg("relink").arg(path).arg("--verify-patches"));
+    let (code, out, err) = verify(&program);
+    assert_eq!(
+        (code, out.contains("all 0 patched places")),
+        (Some(0), true),
+        "{out}{err}"
+    );
+    let (code, _, err) = verify(&built.path("elsewhere"));
+    assert_eq!(
+        (code, err.contains("elsewhere.patches.toml")),
+        (Some(2), true),
+        "{err}"
+    );
+
+    // A folder with something in it is nobody's to fill.
+    let (code, _, err) = run(built
+        .relic()
+        .arg("relink")
+        .arg(built.eboot())
+        .arg("--save-inputs")
+        .arg(&saved));
+    assert_eq!((code, err.contains("not empty")), (Some(2), true), "{err}");
+    for wrong in [["--unused-filter", "3"], ["--syscalls", "maybe"]] {
+        let (code, _, err) = run(built.relic().arg("relink").arg(built.eboot()).args(wrong));
+        assert_eq!(code, Some(1), "{err}");
+    }
+}
+
+#[test]
 fn a_refused_input_leaves_nothing_behind() {
     let Some(guest) = Guest::build("hello", None) else {
         return;

@@ -19,12 +19,14 @@
 )]
 
 pub mod export;
+mod image;
 mod libSceAgc;
 mod libSceAgcDriver;
 mod libSceVideoOut;
 mod libc;
 mod libkernel;
 mod log;
+mod modules;
 mod pointer;
 mod process;
 mod report;

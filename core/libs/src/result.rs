@@ -11,6 +11,7 @@ impl Errno {
     pub(crate) const EPERM: Self = Self(1);
     pub(crate) const ENOENT: Self = Self(2);
     pub(crate) const ESRCH: Self = Self(3);
+    pub(crate) const ENOEXEC: Self = Self(8);
     pub(crate) const EBADF: Self = Self(9);
     pub(crate) const EDEADLK: Self = Self(11);
     pub(crate) const ENOMEM: Self = Self(12);

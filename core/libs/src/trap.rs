@@ -2,16 +2,19 @@
 
 use std::{arch::naked_asm, fmt::Write as _};
 
-use crate::{log::Line, report, start};
+use relic_core::program::ProgramInfo;
+
+use crate::{image::Image, log::Line, report};
 
 /// Entered by a jump from an import's trap stub, with the import's index on the stack above the return address of
-/// the guest's call.
+/// the guest's call, and the address of the importing image's tables in `r11`.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 pub(crate) extern "sysv64" fn relic_trap() -> ! {
     naked_asm!(
         "mov rdi, [rsp]",
         "mov rsi, [rsp + 8]",
+        "mov rdx, r11",
         "and rsp, -16",
         "call {body}",
         "ud2",
@@ -19,10 +22,12 @@ pub(crate) extern "sysv64" fn relic_trap() -> ! {
     )
 }
 
-extern "sysv64" fn trapped(index: u64, caller: u64) -> ! {
+extern "sysv64" fn trapped(index: u64, caller: u64, info: *const ProgramInfo) -> ! {
+    // SAFETY: only trap stubs jump here.
+    let image = unsafe { Image::of_trap(info) };
     let mut what = Line::<256>::new();
     // Writing to a `Line` never fails.
-    let _ = match start::import(index as usize) {
+    let _ = match image.import(index as usize) {
         Some(import) => {
             let name = if import.name.is_empty() {
                 "(name unknown)"

@@ -50,7 +50,7 @@ impl Emitter<'_> {
         self.op(S::Load, word, &[variable])
     }
 
-    fn subgroup(&mut self, opcode: S, ty: Word, operands: &[Word]) -> Emitted {
+    pub(super) fn subgroup(&mut self, opcode: S, ty: Word, operands: &[Word]) -> Emitted {
         let scope = self.word(Scope::Subgroup as u32);
         let mut list = vec![Operand::IdScope(scope)];
         list.extend(operands.iter().map(|&id| Operand::IdRef(id)));

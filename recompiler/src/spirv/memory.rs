@@ -371,7 +371,16 @@ impl Emitter<'_> {
             let mask = self.word(!3);
             let offset = self.fold2(S::BitwiseAnd, x[0], mask)?;
             let address = self.buffer_offset_raw(descriptor, offset)?;
-            return self.load_scalar(descriptor, address);
+            let value = self.load_scalar(descriptor, address)?;
+            let pixel = matches!(self.program.stage, StageRegisters::Pixel { .. });
+            return if pixel && self.program.profile.helpers_load_zero {
+                // The value is the same for all: helpers take it from a pixel that is drawn.
+                let word = self.u32();
+                self.need("GroupNonUniformBallot", Capability::GroupNonUniformBallot);
+                self.subgroup(S::GroupNonUniformBroadcastFirst, word, &[value])
+            } else {
+                Ok(value)
+            };
         }
         let AccessKind::Buffer {
             width,

@@ -1,170 +1,40 @@
 //! The dynamic table: standard tags, whose values are virtual addresses, and Sony's, whose values are file offsets.
+//! Which tags there are is in `tags.rs`.
 
 use crate::{
-    address::{FileOffset, ImageAddress},
+    address::{FileOffset, ImageAddress, ImageRange},
     error::{RelinkError, TagProblem},
 };
 
 use super::{
     bytes::{FileBytes, field, records},
+    header::ObjectKind,
     segments::Segments,
+    tags::{FLAGS_1_KNOWN, FLAGS_KNOWN, Key, Role, TAGS},
 };
 
 /// Size in bytes of one entry.
 const ENTRY: usize = 16;
 
-/// What the reader does with a tag.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Role {
-    /// A number or an address that this reader uses; at most one of its kind.
-    Value(Key),
-    /// Library declarations, any number.
-    ImportLibrary,
-    /// Library declarations of what the file itself exports.
-    ExportLibrary,
-    /// Only a certain value is possible.
-    Fixed(u64, &'static str),
-    /// Nothing in it is needed at run time.
-    Ignored,
-    /// Must be zero: a list of functions that nobody would call.
-    Empty(&'static str),
-    /// Known, and not supported.
-    Refused(&'static str),
-}
-
-/// The values that the reader uses, standard and Sony form apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Key {
-    StringTable,
-    StringSize,
-    SymbolTable,
-    SymbolTableSize,
-    Hash,
-    Relocations,
-    RelocationsSize,
-    JumpRelocations,
-    JumpRelocationsSize,
-    PltGot,
-    Flags,
-    Flags1,
-    SonyStringTable,
-    SonyStringSize,
-    SonySymbolTable,
-    SonyRelocations,
-    SonyRelocationsSize,
-    SonyJumpRelocations,
-    SonyJumpRelocationsSize,
-    SonyPltGot,
-}
-
-const NOT_SUPPORTED_REL: &str = "relocations without addends are not used by PS5 programs and not supported";
-const NOBODY_CALLS: &str =
-    "0: nobody would call the functions of a program's own list; its start-up code runs .ctors";
-
-/// The table of tags.
-const TAGS: &[(u64, &str, Role)] = &[
-    (1, "NEEDED", Role::Ignored),
-    (2, "PLTRELSZ", Role::Value(Key::JumpRelocationsSize)),
-    (3, "PLTGOT", Role::Value(Key::PltGot)),
-    (4, "HASH", Role::Value(Key::Hash)),
-    (5, "STRTAB", Role::Value(Key::StringTable)),
-    (6, "SYMTAB", Role::Value(Key::SymbolTable)),
-    (7, "RELA", Role::Value(Key::Relocations)),
-    (8, "RELASZ", Role::Value(Key::RelocationsSize)),
-    (9, "RELAENT", Role::Fixed(24, "24")),
-    (10, "STRSZ", Role::Value(Key::StringSize)),
-    (11, "SYMENT", Role::Fixed(24, "24")),
-    // The guest's own start-up code calls these two: ld.so never does for a program.
-    (12, "INIT", Role::Ignored),
-    (13, "FINI", Role::Ignored),
-    (14, "SONAME", Role::Ignored),
-    (
-        15,
-        "RPATH",
-        Role::Refused("a console program has no library search path"),
-    ),
-    (16, "SYMBOLIC", Role::Refused("symbolic binding is not supported")),
-    (17, "REL", Role::Refused(NOT_SUPPORTED_REL)),
-    (18, "RELSZ", Role::Refused(NOT_SUPPORTED_REL)),
-    (19, "RELENT", Role::Refused(NOT_SUPPORTED_REL)),
-    (20, "PLTREL", Role::Fixed(7, "7 (RELA)")),
-    (21, "DEBUG", Role::Ignored),
-    (
-        22,
-        "TEXTREL",
-        Role::Refused("relocations in code are not supported: PS5 programs have none"),
-    ),
-    (24, "BIND_NOW", Role::Ignored),
-    // Addresses of lists; the sizes decide.
-    (25, "INIT_ARRAY", Role::Ignored),
-    (26, "FINI_ARRAY", Role::Ignored),
-    (27, "INIT_ARRAYSZ", Role::Empty(NOBODY_CALLS)),
-    (28, "FINI_ARRAYSZ", Role::Empty(NOBODY_CALLS)),
-    (30, "FLAGS", Role::Value(Key::Flags)),
-    (32, "PREINIT_ARRAY", Role::Ignored),
-    (33, "PREINIT_ARRAYSZ", Role::Empty(NOBODY_CALLS)),
-    (
-        35,
-        "RELRSZ",
-        Role::Refused("packed relative relocations are not supported: PS5 programs have none"),
-    ),
-    (
-        36,
-        "RELR",
-        Role::Refused("packed relative relocations are not supported: PS5 programs have none"),
-    ),
-    (
-        37,
-        "RELRENT",
-        Role::Refused("packed relative relocations are not supported: PS5 programs have none"),
-    ),
-    (0x6fff_fef5, "GNU_HASH", Role::Ignored),
-    (0x6fff_fff9, "RELACOUNT", Role::Ignored),
-    (0x6fff_fffb, "FLAGS_1", Role::Value(Key::Flags1)),
-    (0x6100_0007, "SCE_FINGERPRINT", Role::Ignored),
-    (0x6100_0009, "SCE_ORIGINAL_FILENAME", Role::Ignored),
-    (0x6100_000d, "SCE_MODULE_INFO", Role::Ignored),
-    (0x6100_000f, "SCE_NEEDED_MODULE", Role::Ignored),
-    (0x6100_0011, "SCE_MODULE_ATTR", Role::Ignored),
-    (0x6100_0013, "SCE_EXPORT_LIB", Role::ExportLibrary),
-    (0x6100_0015, "SCE_IMPORT_LIB", Role::ImportLibrary),
-    (0x6100_0017, "SCE_EXPORT_LIB_ATTR", Role::Ignored),
-    (0x6100_0019, "SCE_IMPORT_LIB_ATTR", Role::Ignored),
-    // Over other strings than those in the symbol table, so of no use.
-    (0x6100_0025, "SCE_HASH", Role::Ignored),
-    (0x6100_0027, "SCE_PLTGOT", Role::Value(Key::SonyPltGot)),
-    (0x6100_0029, "SCE_JMPREL", Role::Value(Key::SonyJumpRelocations)),
-    (0x6100_002b, "SCE_PLTREL", Role::Fixed(7, "7 (RELA)")),
-    (
-        0x6100_002d,
-        "SCE_PLTRELSZ",
-        Role::Value(Key::SonyJumpRelocationsSize),
-    ),
-    (0x6100_002f, "SCE_RELA", Role::Value(Key::SonyRelocations)),
-    (0x6100_0031, "SCE_RELASZ", Role::Value(Key::SonyRelocationsSize)),
-    (0x6100_0033, "SCE_RELAENT", Role::Fixed(24, "24")),
-    (0x6100_0035, "SCE_STRTAB", Role::Value(Key::SonyStringTable)),
-    (0x6100_0037, "SCE_STRSZ", Role::Value(Key::SonyStringSize)),
-    (0x6100_0039, "SCE_SYMTAB", Role::Value(Key::SonySymbolTable)),
-    (0x6100_003b, "SCE_SYMENT", Role::Fixed(24, "24")),
-    (0x6100_003d, "SCE_HASHSZ", Role::Ignored),
-    (0x6100_003f, "SCE_SYMTABSZ", Role::Value(Key::SymbolTableSize)),
-    (0x6100_0041, "SCE_ORIGINAL_FILENAME_1", Role::Ignored),
-    (0x6100_0043, "SCE_MODULE_INFO_1", Role::Ignored),
-    (0x6100_0045, "SCE_NEEDED_MODULE_1", Role::Ignored),
-    (0x6100_0047, "SCE_EXPORT_LIB_1", Role::ExportLibrary),
-    (0x6100_0049, "SCE_IMPORT_LIB_1", Role::ImportLibrary),
-    (23, "JMPREL", Role::Value(Key::JumpRelocations)),
-];
-
-/// DF_BIND_NOW and DF_STATIC_TLS: both hold for every relinked program anyway.
-const FLAGS_KNOWN: u64 = 0x8 | 0x10;
-/// DF_1_NOW and DF_1_PIE.
-const FLAGS_1_KNOWN: u64 = 0x1 | 0x0800_0000;
-
 /// A library declaration: name offset in bits 0–31, version in 32–47, id in 48–63.
 #[derive(Debug, Clone, Copy)]
 pub struct LibraryTag(pub u64);
+
+/// What runs when an object is loaded, and what when it is unloaded. Each function lies in executable memory, each list
+/// in the memory of one LOAD segment. All empty for a program, whose own start-up code calls what it has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Lifecycle {
+    /// DT_INIT: `int (size_t argument size, const void *arguments, void *)`.
+    pub initialiser: Option<ImageAddress>,
+    /// DT_FINI, of the same type.
+    pub finaliser: Option<ImageAddress>,
+    /// DT_PREINIT_ARRAY: pointers to functions that run before all others.
+    pub early_initialisers: ImageRange,
+    /// DT_INIT_ARRAY: pointers to functions that run behind the initialiser.
+    pub initialisers: ImageRange,
+    /// DT_FINI_ARRAY: pointers to functions that run in front of the finaliser, the last first.
+    pub finalisers: ImageRange,
+}
 
 /// What the dynamic table says, its tables found and bounded.
 #[derive(Debug)]
@@ -183,6 +53,21 @@ pub struct Dynamic<'a> {
     pub import_libraries: Vec<LibraryTag>,
     /// Libraries that the program exports.
     pub export_libraries: Vec<LibraryTag>,
+    /// File names of the modules that it needs.
+    pub needed: Vec<&'a str>,
+    /// The object's own name.
+    pub module_name: Option<&'a str>,
+    /// What runs when it is loaded and unloaded.
+    pub lifecycle: Lifecycle,
+}
+
+/// What stands in the table any number of times.
+#[derive(Default)]
+struct Declarations {
+    import_libraries: Vec<LibraryTag>,
+    export_libraries: Vec<LibraryTag>,
+    needed: Vec<u64>,
+    module: Option<u64>,
 }
 
 /// The values found, by key.
@@ -288,12 +173,16 @@ enum Place {
 }
 
 impl<'a> Dynamic<'a> {
-    pub(super) fn read(file: FileBytes<'a>, segments: &Segments) -> Result<Self, RelinkError> {
+    pub(super) fn read(
+        file: FileBytes<'a>,
+        segments: &Segments,
+        kind: ObjectKind,
+    ) -> Result<Self, RelinkError> {
         let range = segments.dynamic.range;
         let table = segments.bytes_at(file, "the dynamic table", range.start, range.size)?;
         let mut values = Values(Vec::new());
         let mut seen: Vec<u64> = Vec::new();
-        let (mut import_libraries, mut export_libraries) = (Vec::new(), Vec::new());
+        let mut declared = Declarations::default();
         for (index, entry) in records::<ENTRY>("the dynamic table", table)?.iter().enumerate() {
             let tag = u64::from_le_bytes(field::<0, 8, ENTRY>(entry));
             let value = u64::from_le_bytes(field::<8, 8, ENTRY>(entry));
@@ -310,16 +199,12 @@ impl<'a> Dynamic<'a> {
             };
             match *role {
                 Role::Ignored => {}
-                Role::ImportLibrary => import_libraries.push(LibraryTag(value)),
-                Role::ExportLibrary => export_libraries.push(LibraryTag(value)),
+                Role::ImportLibrary => declared.import_libraries.push(LibraryTag(value)),
+                Role::ExportLibrary => declared.export_libraries.push(LibraryTag(value)),
+                Role::Needed => declared.needed.push(value),
+                Role::ModuleInfo => declared.module = Some(value & 0xffff_ffff),
                 Role::Refused(reason) => return refuse(TagProblem::Refused { reason }),
                 Role::Fixed(only, expected) if value != only => {
-                    return refuse(TagProblem::Value {
-                        found: value,
-                        expected,
-                    });
-                }
-                Role::Empty(expected) if value != 0 => {
                     return refuse(TagProblem::Value {
                         found: value,
                         expected,
@@ -337,7 +222,7 @@ impl<'a> Dynamic<'a> {
                         expected: "NOW and PIE only",
                     });
                 }
-                Role::Fixed(..) | Role::Empty(_) | Role::Value(_) => {
+                Role::Fixed(..) | Role::Value(_) => {
                     if seen.contains(&tag) {
                         return refuse(TagProblem::Duplicate);
                     }
@@ -348,7 +233,7 @@ impl<'a> Dynamic<'a> {
                 }
             }
         }
-        values.tables(file, segments, import_libraries, export_libraries)
+        values.tables(file, segments, declared, kind)
     }
 }
 
@@ -357,8 +242,8 @@ impl Values {
         &self,
         file: FileBytes<'a>,
         segments: &Segments,
-        import_libraries: Vec<LibraryTag>,
-        export_libraries: Vec<LibraryTag>,
+        declared: Declarations,
+        kind: ObjectKind,
     ) -> Result<Dynamic<'a>, RelinkError> {
         let bytes = |table: &Table| {
             let size = self.either(table.size, table.sony_size, table.size_tag, table.sony_size_tag)?;
@@ -373,14 +258,81 @@ impl Values {
             (Some(_), Some(_)) => return Err(both("PLTGOT", "SCE_PLTGOT")),
             (address, _) => address.map(ImageAddress),
         };
+        let strings = Strings(bytes(&STRINGS)?.ok_or(RelinkError::NoTag { tag: STRINGS.tag })?);
+        let text = |what, offset| strings.get(what, offset);
+        let needed = declared
+            .needed
+            .iter()
+            .map(|&offset| text("a needed module's name", offset))
+            .collect::<Result<_, _>>()?;
         Ok(Dynamic {
-            strings: Strings(bytes(&STRINGS)?.ok_or(RelinkError::NoTag { tag: STRINGS.tag })?),
+            strings,
             symbols: bytes(&SYMBOLS)?.ok_or(RelinkError::NoTag { tag: SYMBOLS.tag })?,
             relocations: bytes(&RELOCATIONS)?.unwrap_or_default(),
             jump_relocations: bytes(&JUMP_RELOCATIONS)?.unwrap_or_default(),
             plt_got,
-            import_libraries,
-            export_libraries,
+            import_libraries: declared.import_libraries,
+            export_libraries: declared.export_libraries,
+            needed,
+            module_name: declared
+                .module
+                .map(|offset| text("the module's own name", offset))
+                .transpose()?,
+            lifecycle: self.lifecycle(segments, kind)?,
+        })
+    }
+
+    /// What runs at loading and unloading.
+    fn lifecycle(&self, segments: &Segments, kind: ObjectKind) -> Result<Lifecycle, RelinkError> {
+        let list = |name, place, size| -> Result<ImageRange, RelinkError> {
+            let size = self.get(size).unwrap_or(0);
+            if size == 0 {
+                return Ok(ImageRange::default());
+            }
+            if kind == ObjectKind::Program {
+                return Err(RelinkError::ProgramList { list: name, size });
+            }
+            let start = ImageAddress(self.get(place).ok_or(RelinkError::NoTag { tag: name })?);
+            if !size.is_multiple_of(8) {
+                return Err(RelinkError::TableSize {
+                    table: name,
+                    size,
+                    record: 8,
+                });
+            }
+            match segments.load_of(start, size) {
+                Some(_) => Ok(ImageRange { start, size }),
+                None => Err(RelinkError::Unmapped {
+                    what: name,
+                    address: start,
+                    size,
+                }),
+            }
+        };
+        // A console program's own start-up code calls these two; ld.so never does for a program.
+        let function = |name, key| -> Result<Option<ImageAddress>, RelinkError> {
+            match self.get(key) {
+                None | Some(0) => Ok(None),
+                Some(_) if kind == ObjectKind::Program => Ok(None),
+                Some(address) => match segments.load_of(ImageAddress(address), 1) {
+                    Some(load) if load.access.executable() => Ok(Some(ImageAddress(address))),
+                    _ => Err(RelinkError::NotCode {
+                        what: name,
+                        address: ImageAddress(address),
+                    }),
+                },
+            }
+        };
+        Ok(Lifecycle {
+            initialiser: function("INIT", Key::Initialiser)?,
+            finaliser: function("FINI", Key::Finaliser)?,
+            early_initialisers: list(
+                "PREINIT_ARRAY",
+                Key::EarlyInitialiserList,
+                Key::EarlyInitialiserListSize,
+            )?,
+            initialisers: list("INIT_ARRAY", Key::InitialiserList, Key::InitialiserListSize)?,
+            finalisers: list("FINI_ARRAY", Key::FinaliserList, Key::FinaliserListSize)?,
         })
     }
 
@@ -461,15 +413,6 @@ impl<'a> Strings<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn no_tag_stands_twice_in_the_table() {
-        for (i, (tag, name, _)) in TAGS.iter().enumerate() {
-            for (other, other_name, _) in &TAGS[..i] {
-                assert!(tag != other && name != other_name, "{name}");
-            }
-        }
-    }
 
     #[test]
     fn strings_are_bounded() {

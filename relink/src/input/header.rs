@@ -23,6 +23,15 @@ pub const ABI_VERSION_PS5: u8 = 2;
 /// `e_ident[EI_ABIVERSION]` of PS4 files.
 const ABI_VERSION_PS4: u8 = 0;
 
+/// What an object is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// A program: `eboot.bin`.
+    Program,
+    /// A module that programs load: `.prx`.
+    Module,
+}
+
 /// What the rest of the reader needs of the header.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
@@ -33,7 +42,7 @@ pub(super) struct Header {
 
 /// Reads and checks the header. Section headers are never looked at: console files have none, and they would prove
 /// nothing about what is loaded.
-pub(super) fn read(file: FileBytes<'_>) -> Result<Header, RelinkError> {
+pub(super) fn read(file: FileBytes<'_>, kind: ObjectKind) -> Result<Header, RelinkError> {
     let expect = |field, found: u64, expected: u64, words| {
         if found == expected {
             Ok(())
@@ -91,8 +100,10 @@ pub(super) fn read(file: FileBytes<'_>) -> Result<Header, RelinkError> {
                     "2 (PS5)",
                 )?,
             }
-            if header.e_type == ET_SCE_DYNAMIC {
-                return Err(RelinkError::Module);
+            match (kind, header.e_type) {
+                (ObjectKind::Program, ET_SCE_DYNAMIC) => return Err(RelinkError::Module),
+                (ObjectKind::Module, ET_SCE_DYNEXEC) => return Err(RelinkError::NotAModule),
+                _ => {}
             }
         }
         // Some unpacking tools normalise the type; the Sony tags still tell what it is.
@@ -101,7 +112,7 @@ pub(super) fn read(file: FileBytes<'_>) -> Result<Header, RelinkError> {
             "type",
             u64::from(other),
             u64::from(ET_SCE_DYNEXEC),
-            "0xfe10 (PS5 program)",
+            "0xfe10 (PS5 program), 0xfe18 (PS5 module) or 3 (shared object)",
         )?,
     }
     expect(

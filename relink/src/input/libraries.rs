@@ -43,6 +43,15 @@ impl<'a> Libraries<'a> {
             .map(|(_, name)| *name)
     }
 
+    /// Name of the library that the object exports under this id.
+    #[must_use]
+    pub fn export(&self, id: LibraryId) -> Option<&'a str> {
+        self.exports
+            .iter()
+            .find(|(found, _)| *found == id)
+            .map(|(_, name)| *name)
+    }
+
     /// All libraries that the program imports from, in the file's order.
     pub fn imported(&self) -> impl Iterator<Item = &'a str> {
         self.imports.iter().map(|(_, name)| *name)

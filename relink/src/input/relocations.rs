@@ -65,13 +65,31 @@ impl RelocationKind {
     }
 }
 
+/// One of the two tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RelocationTable {
+    /// DT_RELA.
+    General,
+    /// DT_JMPREL.
+    JumpSlots,
+}
+
+impl RelocationTable {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::General => "RELA",
+            Self::JumpSlots => "JMPREL",
+        }
+    }
+}
+
 /// A place in the input's tables, for messages.
 #[derive(Debug, Clone, Copy)]
 pub struct RelocationOrigin {
-    /// Name of the table.
-    pub table: &'static str,
+    /// The table.
+    pub table: RelocationTable,
     /// Index in the table.
-    pub index: usize,
+    pub index: u32,
 }
 
 /// One relocation: its target is eight bytes in a writable LOAD segment.
@@ -107,8 +125,8 @@ fn refuse(
         .iter()
         .find(|(known, _)| *known as u32 == kind);
     RelinkError::Relocation {
-        index: origin.index,
-        table: origin.table,
+        index: origin.index as usize,
+        table: origin.table.name(),
         kind: name.map_or_else(|| format!("type {kind}"), |(_, name)| (*name).to_owned()),
         target,
         problem,
@@ -121,12 +139,18 @@ pub(super) fn read(
     symbol_count: usize,
 ) -> Result<Vec<Relocation>, RelinkError> {
     let tables = [
-        ("RELA", dynamic.relocations),
-        ("JMPREL", dynamic.jump_relocations),
+        (RelocationTable::General, dynamic.relocations),
+        (RelocationTable::JumpSlots, dynamic.jump_relocations),
     ];
     let mut relocations = Vec::with_capacity(tables.iter().map(|(_, bytes)| bytes.len() / RECORD).sum());
     for (table, bytes) in tables {
-        for (index, record) in records::<RECORD>(table, bytes)?.iter().enumerate() {
+        let records = records::<RECORD>(table.name(), bytes)?;
+        // The numbers of records are 32-bit in messages and in the output's tables.
+        u32::try_from(records.len()).map_err(|_| RelinkError::TooMany {
+            what: "relocations",
+            count: records.len(),
+        })?;
+        for (index, record) in (0..).zip(records) {
             let origin = RelocationOrigin { table, index };
             let target = ImageAddress(u64::from_le_bytes(field::<0, 8, RECORD>(record)));
             let number = u32::from_le_bytes(field::<8, 4, RECORD>(record));

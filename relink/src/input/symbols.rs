@@ -103,7 +103,7 @@ pub(super) fn read<'a>(segments: &Segments, dynamic: &Dynamic<'a>) -> Result<Vec
             .iter()
             .any(|load| load.range.start <= address && address <= load.range.end());
         if !symbol.is_import()
-            && matches!(symbol.kind, SymbolKind::Function | SymbolKind::Object)
+            && symbol.kind != SymbolKind::ThreadLocal
             && symbol.binding != Binding::Local
             && !in_memory
         {

@@ -1,6 +1,7 @@
 //! Files that appear whole or not at all.
 
 use std::{
+    borrow::Cow,
     fs,
     io::{self, Write as _},
     os::unix::fs::{FileExt as _, PermissionsExt as _},
@@ -9,53 +10,132 @@ use std::{
 
 use relic_core::program::{RUNTIME_LIBRARY, START_SYMBOL};
 
-use crate::error::{RelinkError, io_error};
+use crate::{
+    error::{RelinkError, io_error},
+    title::source::Source,
+};
 
 use super::Image;
 
 /// Permission bits of a program: everybody may read and run it.
 const PROGRAM_MODE: u32 = 0o755;
 
-/// Writes the program, and beside it the runtime library. Both are complete under temporary names before the first
-/// takes its own; folders that were made for them are removed again on failure.
-pub(crate) fn write(image: &Image<'_>, output: &Path, runtime: Option<&Path>) -> Result<(), RelinkError> {
-    let folder = match output.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
-    if let Ok(there) = fs::metadata(output)
-        && !there.is_file()
-    {
-        return Err(RelinkError::OutputNotAFile {
-            path: output.to_owned(),
-        });
+/// One file to write.
+pub(crate) struct OutputFile<'a> {
+    /// Where.
+    pub path: PathBuf,
+    /// What.
+    pub content: Content<'a>,
+}
+
+/// What a file holds.
+pub(crate) enum Content<'a> {
+    /// A program or a module, and the file that it was made of.
+    Image(&'a Image<'a>, &'a Source),
+    /// Text about it.
+    Text(&'a str),
+}
+
+/// Writes the files, and beside the program the runtime library. All are complete under temporary names before the first
+/// takes its own, in the order given; on failure what is new is removed again, folders too.
+pub(crate) fn write_all(
+    files: &[OutputFile<'_>],
+    program: &Path,
+    runtime: Option<&Path>,
+) -> Result<(), RelinkError> {
+    for OutputFile { path, .. } in files {
+        if let Ok(there) = fs::metadata(path)
+            && !there.is_file()
+        {
+            return Err(RelinkError::OutputNotAFile { path: path.clone() });
+        }
     }
     let library = runtime.map(read_runtime).transpose()?;
     let mut made = MadeFolders::default();
-    made.create(folder)?;
-    let program = temporary(folder)?;
-    let fill = || -> io::Result<()> {
-        // What no piece covers stays a hole: zeros that take no space.
-        program.as_file().set_len(image.size)?;
-        for (offset, bytes) in &image.pieces {
-            program.as_file().write_all_at(bytes, offset.0)?;
-        }
-        make_executable(program.as_file())
-    };
-    fill().map_err(io_error("writing the program to", program.path()))?;
-
+    let mut ready: Vec<(tempfile::NamedTempFile, PathBuf)> = Vec::new();
     if let Some(bytes) = library {
-        let libraries = folder.join("libs");
+        let libraries = folder_of(program).join("libs");
         made.create(&libraries)?;
         let mut copy = temporary(&libraries)?;
         copy.write_all(&bytes)
             .and_then(|()| make_executable(copy.as_file()))
             .map_err(io_error("copying the runtime library to", copy.path()))?;
-        persist(copy, &libraries.join(RUNTIME_LIBRARY))?;
+        ready.push((copy, libraries.join(RUNTIME_LIBRARY)));
     }
-    persist(program, output)?;
+    for OutputFile { path, content } in files {
+        let folder = folder_of(path);
+        made.create(folder)?;
+        let file = temporary(folder)?;
+        let written = match content {
+            Content::Image(image, source) => fill(file.as_file(), image, source),
+            Content::Text(text) => file.as_file().write_all_at(text.as_bytes(), 0),
+        };
+        written.map_err(io_error("writing to", file.path()))?;
+        ready.push((file, path.clone()));
+    }
+    let mut new_files = NewFiles::default();
+    for (file, path) in ready {
+        let is_new = !path.exists();
+        persist(file, &path)?;
+        if is_new {
+            new_files.0.push(path);
+        }
+    }
+    new_files.0.clear();
     made.keep();
     Ok(())
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+fn fill(file: &fs::File, image: &Image<'_>, source: &Source) -> io::Result<()> {
+    // What no piece covers stays a hole: zeros that take no space.
+    file.set_len(image.size)?;
+    for (offset, bytes) in &image.pieces {
+        let copied = match bytes {
+            Cow::Borrowed(bytes) => copy(source, bytes, file, offset.0),
+            Cow::Owned(_) => 0,
+        };
+        let rest = bytes.get(copied..).unwrap_or_default();
+        file.write_all_at(rest, offset.0 + copied as u64)?;
+    }
+    make_executable(file)
+}
+
+/// Has the kernel copy bytes of the input, which it does without mapping them. Returns how many it copied: not every pair
+/// of file systems can.
+fn copy(source: &Source, bytes: &[u8], file: &fs::File, to: u64) -> usize {
+    let Some((input, from)) = source.in_file(bytes) else {
+        return 0;
+    };
+    let mut copied = 0;
+    while copied < bytes.len() {
+        let (mut from, mut to) = (from + copied as u64, to + copied as u64);
+        let left = bytes.len() - copied;
+        match rustix::fs::copy_file_range(input, Some(&mut from), file, Some(&mut to), left) {
+            Ok(count) if count > 0 => copied += count,
+            _ => break,
+        }
+    }
+    copied
+}
+
+/// Files that took their names and were not there before: removed when dropped.
+#[derive(Default)]
+struct NewFiles(Vec<PathBuf>);
+
+impl Drop for NewFiles {
+    fn drop(&mut self) {
+        for path in &self.0 {
+            // The error that is on its way says more than this one could.
+            let _ = fs::remove_file(path);
+        }
+    }
 }
 
 /// Reads the runtime library, and refuses a file that is none.

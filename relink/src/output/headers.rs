@@ -8,7 +8,7 @@ use goblin::elf::program_header::{
 use crate::{
     address::{HOST_PAGE, ImageRange},
     input::{
-        Program,
+        Object, ObjectKind,
         segments::{Access, PT_SCE_PROCPARAM, Segment},
     },
     plan::{
@@ -24,7 +24,9 @@ pub(super) fn elf_header(plan: &Plan<'_>) -> Vec<u8> {
     bytes.extend(ET_DYN.to_le_bytes());
     bytes.extend(62_u16.to_le_bytes());
     bytes.extend(1_u32.to_le_bytes());
-    bytes.extend(layout.place(Part::EntryStub).start.0.to_le_bytes());
+    // A module has no entry point: its place is 0.
+    let entry = layout.place(Part::EntryStub);
+    bytes.extend(if entry.size > 0 { entry.start.0 } else { 0 }.to_le_bytes());
     bytes.extend(
         layout
             .offset(layout.place(Part::ProgramHeaders).start)
@@ -40,11 +42,13 @@ pub(super) fn elf_header(plan: &Plan<'_>) -> Vec<u8> {
 }
 
 /// The program header table. PHDR and INTERP come before the LOADs, which ascend, as loaders expect.
-pub(super) fn program_headers(program: &Program<'_>, plan: &Plan<'_>) -> Vec<u8> {
+pub(super) fn program_headers(program: &Object<'_>, plan: &Plan<'_>) -> Vec<u8> {
     let (layout, segments) = (&plan.layout, &program.segments);
     let mut table = Table(Vec::new());
     table.part(PT_PHDR, layout, layout.place(Part::ProgramHeaders), Access::R, 8);
-    table.part(PT_INTERP, layout, layout.place(Part::Interpreter), Access::R, 1);
+    if program.kind == ObjectKind::Program {
+        table.part(PT_INTERP, layout, layout.place(Part::Interpreter), Access::R, 1);
+    }
     for load in &segments.loads {
         // Code reads constants that stand among it, and a segment without any access can't even be mapped usefully.
         let access = load.access.readable();

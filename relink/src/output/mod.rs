@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use crate::{
     address::FileOffset,
     error::RelinkError,
-    input::Program,
+    input::{Object, ObjectKind},
     plan::{
         Plan,
         layout::{INTERPRETER, PARTS, Part},
@@ -34,7 +34,7 @@ impl<'a> Image<'a> {
     /// # Errors
     ///
     /// [`RelinkError::Unbalanced`] when a part's bytes are not as many as planned.
-    pub fn build(program: &Program<'a>, plan: &Plan<'_>) -> Result<Self, RelinkError> {
+    pub fn build(program: &Object<'a>, plan: &Plan<'_>) -> Result<Self, RelinkError> {
         let mut pieces = Vec::new();
         for load in &program.segments.loads {
             let bytes = program
@@ -42,10 +42,19 @@ impl<'a> Image<'a> {
                 .range("a LOAD segment", load.offset, load.file_size)?;
             pieces.push((load.offset, Cow::Borrowed(bytes)));
         }
+        for rewrite in &plan.rewrites {
+            let load = program
+                .segments
+                .load_of(rewrite.address, rewrite.bytes.len() as u64);
+            let offset =
+                load.map(|load| FileOffset(load.offset.0 + (rewrite.address.0 - load.range.start.0)));
+            pieces.extend(offset.map(|offset| (offset, Cow::Owned(rewrite.bytes.clone()))));
+        }
         pieces.push((FileOffset(0), Cow::Owned(headers::elf_header(plan))));
         for (part, name, ..) in PARTS {
             let bytes = match part {
                 Part::ProgramHeaders => headers::program_headers(program, plan),
+                Part::Interpreter if program.kind == ObjectKind::Module => Vec::new(),
                 Part::Interpreter => INTERPRETER.to_vec(),
                 Part::GnuHash => plan.symbols.hash.bytes(),
                 Part::Symbols => tables::symbols(&plan.symbols),
@@ -57,9 +66,13 @@ impl<'a> Image<'a> {
                 Part::Info => program_info::info(program, plan),
                 Part::ImportRecords => program_info::records(plan)?,
                 Part::ImportSites => program_info::sites(plan),
+                Part::ModuleRecords => program_info::modules(plan)?,
+                Part::Dependencies => program_info::dependencies(plan),
                 Part::InfoStrings => plan.layout.info_strings.bytes().to_vec(),
+                Part::EntryStub if program.kind == ObjectKind::Module => Vec::new(),
                 Part::EntryStub => stubs::entry(&plan.layout),
                 Part::TrapStubs => stubs::traps(&plan.layout, plan.imports.list.len()),
+                Part::Trampolines => plan.trampolines.clone(),
                 Part::Dynamic => dynamic::table(program, plan),
                 // The OS loader fills them.
                 Part::Slots => vec![0; 16],

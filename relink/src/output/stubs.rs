@@ -6,7 +6,7 @@ use relic_core::program::TRAP_STUB_SIZE;
 
 use crate::{
     address::ImageAddress,
-    plan::layout::{ENTRY_STUB_SIZE, Layout, Part, TRAP_SLOT},
+    plan::layout::{ENTRY_STUB_SIZE, Layout, Part, TRAP_SLOT, TRAP_TAIL_SIZE},
 };
 
 /// `int3`: what fills the space between stubs stops whatever runs into it.
@@ -26,16 +26,21 @@ pub(super) fn entry(layout: &Layout) -> Vec<u8> {
     code.bytes
 }
 
-/// One stub an import: pushes the import's index and jumps to `relic_trap`.
+/// One stub an import: pushes the import's index and jumps to the tail, which says whose import it is and jumps to
+/// `relic_trap`.
 pub(super) fn traps(layout: &Layout, count: usize) -> Vec<u8> {
     let mut code = Code::new(layout.place(Part::TrapStubs).start);
+    let tail = ImageAddress(code.start.0 + count as u64 * TRAP_STUB_SIZE);
     let slot = ImageAddress(layout.place(Part::Slots).start.0 + TRAP_SLOT);
     for index in 0..count as u32 {
         code.bytes(&[0x68]); // push imm32
         code.bytes(&index.to_le_bytes());
-        code.relative(&[0xff, 0x25], slot); // jmp [rip + slot]
+        code.relative(&[0xe9], tail); // jmp tail
         code.fill(u64::from(index + 1) * TRAP_STUB_SIZE);
     }
+    code.relative(&[0x4c, 0x8d, 0x1d], layout.place(Part::Info).start); // lea r11, [rip + info]
+    code.relative(&[0xff, 0x25], slot); // jmp [rip + slot]
+    code.fill(count as u64 * TRAP_STUB_SIZE + TRAP_TAIL_SIZE);
     code.bytes
 }
 

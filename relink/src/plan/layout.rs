@@ -4,19 +4,16 @@
 //! image's last address and the file's last loaded byte, at the same distance between address and file offset as the
 //! first guest segment has: kernels before 5.18 find the program headers by that distance.
 
-use relic_core::program::{ImportRecord, ImportSite, ProgramInfo, TRAP_STUB_SIZE};
+use relic_core::program::{ImportRecord, ImportSite, ModuleRecord, ProgramInfo, TRAP_STUB_SIZE};
 
 use crate::{
     address::{FileOffset, HOST_PAGE, ImageAddress, ImageRange, align_up},
     error::RelinkError,
-    input::{Program, relocations, segments::Access, symbols},
+    input::{Object, ObjectKind, relocations, segments::Access, symbols},
 };
 
 use super::{
-    imports::Imports,
-    relocations::{RUNTIME_SLOTS, Relocations},
-    relro::Relro,
-    strings::StringTable,
+    imports::Imports, linkage::ListedModule, relocations::Relocations, relro::Relro, strings::StringTable,
     symbols::SymbolTable,
 };
 
@@ -24,8 +21,10 @@ use super::{
 pub const INTERPRETER: &[u8] = b"/lib64/ld-linux-x86-64.so.2\0";
 /// Size in bytes of the entry stub.
 pub const ENTRY_STUB_SIZE: u64 = 24;
-/// How many entries the output's dynamic table has, with the null entry.
-pub const DYNAMIC_ENTRIES: u64 = 20;
+/// How many entries the output's dynamic table has beside those that name files, with the null entry.
+const DYNAMIC_ENTRIES: u64 = 20;
+/// Size in bytes of the code that all trap stubs share.
+pub const TRAP_TAIL_SIZE: u64 = 16;
 /// Offset in [`Part::Slots`] of the slot for `relic_trap`; the one for `relic_start` is at 0.
 pub const TRAP_SLOT: u64 = 8;
 /// What the output may span, in bytes. Far above any title's, and low enough that a damaged size can't fill a disk.
@@ -57,12 +56,18 @@ pub enum Part {
     ImportRecords,
     /// The import sites.
     ImportSites,
-    /// Strings of the import records.
+    /// The module records.
+    ModuleRecords,
+    /// Which modules each module needs.
+    Dependencies,
+    /// Strings of the import and module records.
     InfoStrings,
     /// The entry stub.
     EntryStub,
     /// The trap stubs.
     TrapStubs,
+    /// Replacements of instructions.
+    Trampolines,
     /// The dynamic table.
     Dynamic,
     /// The slots for `relic_start` and `relic_trap`.
@@ -70,7 +75,7 @@ pub enum Part {
 }
 
 /// The table of parts in the order of their addresses: name, segment's access, alignment.
-pub const PARTS: [(Part, &str, Access, u64); 15] = [
+pub const PARTS: [(Part, &str, Access, u64); 18] = [
     (Part::ProgramHeaders, "program headers", Access::R, 8),
     (Part::Interpreter, "interpreter", Access::R, 1),
     (Part::GnuHash, "hash", Access::R, 8),
@@ -81,9 +86,12 @@ pub const PARTS: [(Part, &str, Access, u64); 15] = [
     (Part::Info, "program info", Access::R, 8),
     (Part::ImportRecords, "import records", Access::R, 8),
     (Part::ImportSites, "import sites", Access::R, 8),
-    (Part::InfoStrings, "import names", Access::R, 1),
+    (Part::ModuleRecords, "module records", Access::R, 8),
+    (Part::Dependencies, "module dependencies", Access::R, 8),
+    (Part::InfoStrings, "names", Access::R, 1),
     (Part::EntryStub, "entry stub", Access::RX, 16),
     (Part::TrapStubs, "trap stubs", Access::RX, 16),
+    (Part::Trampolines, "trampolines", Access::RX, 16),
     (Part::Dynamic, "dynamic table", Access::RW, 16),
     (Part::Slots, "runtime slots", Access::RW, 8),
 ];
@@ -104,7 +112,7 @@ pub struct Layout {
     pub appended: Vec<AppendedSegment>,
     /// How many program headers there are.
     pub program_header_count: u16,
-    /// Strings of the import records.
+    /// Strings of the import and module records.
     pub info_strings: StringTable,
     /// What is subtracted from an appended address to get its file offset (modulo 2^64).
     distance: u64,
@@ -113,11 +121,13 @@ pub struct Layout {
 
 impl Layout {
     pub(super) fn new(
-        program: &Program<'_>,
+        program: &Object<'_>,
         imports: &Imports<'_>,
         symbols: &SymbolTable,
         relocations: &Relocations,
         relro: &Relro,
+        modules: &[ListedModule],
+        trampolines: u64,
     ) -> Result<Self, RelinkError> {
         super::number("import sites", imports.site_count())?;
         let mut info_strings = StringTable::new();
@@ -125,16 +135,23 @@ impl Layout {
             info_strings.add(import.library)?;
             info_strings.add(import.name.unwrap_or_default())?;
         }
+        for module in modules {
+            info_strings.add(&module.path)?;
+            info_strings.add(&module.file)?;
+        }
+        let is_program = program.kind == ObjectKind::Program;
+        let runtime_slots = 1 + usize::from(is_program);
+        let only_program = |size| if is_program { size } else { 0 };
         let program_header_count = program_header_count(program, relro)?;
         let records = |count: usize, size: usize| count as u64 * size as u64;
         let size = |part| match part {
             Part::ProgramHeaders => 56 * u64::from(program_header_count),
-            Part::Interpreter => INTERPRETER.len() as u64,
+            Part::Interpreter => only_program(INTERPRETER.len() as u64),
             Part::GnuHash => symbols.hash.size(),
             Part::Symbols => records(symbols.symbols.len(), symbols::RECORD),
             Part::DynamicStrings => symbols.strings.bytes().len() as u64,
             Part::Relocations => records(
-                relocations.relative.len() + relocations.others.len() + RUNTIME_SLOTS,
+                relocations.relative.len() + relocations.others.len() + runtime_slots,
                 relocations::RECORD,
             ),
             Part::JumpRelocations => records(relocations.jump_slots.len(), relocations::RECORD),
@@ -142,9 +159,12 @@ impl Layout {
             Part::ImportRecords => records(imports.list.len(), size_of::<ImportRecord>()),
             Part::ImportSites => records(imports.site_count(), size_of::<ImportSite>()),
             Part::InfoStrings => info_strings.bytes().len() as u64,
-            Part::EntryStub => ENTRY_STUB_SIZE,
-            Part::TrapStubs => imports.list.len() as u64 * TRAP_STUB_SIZE,
-            Part::Dynamic => 16 * DYNAMIC_ENTRIES,
+            Part::ModuleRecords => records(modules.len(), size_of::<ModuleRecord>()),
+            Part::Dependencies => records(modules.iter().map(|module| module.dependencies.len()).sum(), 4),
+            Part::EntryStub => only_program(ENTRY_STUB_SIZE),
+            Part::TrapStubs => imports.list.len() as u64 * TRAP_STUB_SIZE + TRAP_TAIL_SIZE,
+            Part::Trampolines => trampolines,
+            Part::Dynamic => 16 * (DYNAMIC_ENTRIES + symbols.needed.len() as u64),
             Part::Slots => TRAP_SLOT + 8,
         };
 
@@ -197,7 +217,7 @@ impl Layout {
 }
 
 /// The first appended address, and its distance from its file offset.
-fn start(program: &Program<'_>) -> Result<(u64, u64), RelinkError> {
+fn start(program: &Object<'_>) -> Result<(u64, u64), RelinkError> {
     let segments = &program.segments;
     let first = segments
         .loads
@@ -231,8 +251,8 @@ fn limited(address: Option<u64>) -> Result<u64, RelinkError> {
     }
 }
 
-/// PHDR, INTERP, the three appended LOADs, DYNAMIC and GNU_STACK, and what the input has.
-fn program_header_count(program: &Program<'_>, relro: &Relro) -> Result<u16, RelinkError> {
+/// PHDR, a program's INTERP, the three appended LOADs, DYNAMIC and GNU_STACK, and what the input has.
+fn program_header_count(program: &Object<'_>, relro: &Relro) -> Result<u16, RelinkError> {
     let segments = &program.segments;
     let optional = [
         segments.tls,
@@ -240,7 +260,8 @@ fn program_header_count(program: &Program<'_>, relro: &Relro) -> Result<u16, Rel
         relro.segment,
         segments.process_parameters,
     ];
-    let count = 7 + segments.loads.len() + optional.iter().flatten().count();
+    let fixed = 6 + usize::from(program.kind == ObjectKind::Program);
+    let count = fixed + segments.loads.len() + optional.iter().flatten().count();
     u16::try_from(count).map_err(|_| RelinkError::TooMany {
         what: "program headers",
         count,

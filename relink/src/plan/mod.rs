@@ -4,19 +4,44 @@ pub mod exports;
 pub mod gnu_hash;
 pub mod imports;
 pub mod layout;
+pub mod linkage;
 pub mod relocations;
 pub mod relro;
+pub mod rewrites;
 pub mod strings;
 pub mod symbols;
 
-use crate::{error::RelinkError, input::Program};
+use hashbrown::HashSet;
+use relic_core::program::ProgramInfo;
+
+use crate::{
+    address::ImageAddress,
+    code::{Code, syscalls::SystemCallPolicy},
+    error::RelinkError,
+    filter::{self, FilterLevel},
+    input::Object,
+    lower::Lowered,
+};
 
 use exports::Exports;
-use imports::Imports;
-use layout::Layout;
+use imports::{Import, Imports};
+use layout::{Layout, Part};
+use linkage::{Linkage, ListedModule};
 use relocations::Relocations;
 use relro::Relro;
+use rewrites::Rewrite;
 use symbols::SymbolTable;
+
+/// What is decided for every object of a title alike.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Rules {
+    /// What happens to system calls in code.
+    pub system_calls: SystemCallPolicy,
+    /// Which imports are left out.
+    pub filter: FilterLevel,
+    /// Whether instructions that only AMD's processors have are replaced.
+    pub to_intel: bool,
+}
 
 /// What the output will hold.
 #[derive(Debug)]
@@ -29,29 +54,84 @@ pub struct Plan<'a> {
     pub relocations: Relocations,
     /// What becomes read-only after relocation.
     pub relro: Relro,
+    /// Code bytes that the output has otherwise than the input.
+    pub rewrites: Vec<Rewrite>,
+    /// Replacements of instructions, out of place.
+    pub trampolines: Vec<u8>,
+    /// What the filter left out.
+    pub unused: Vec<Import<'a>>,
+    /// Byte pairs that look like system calls and are reached by no control flow.
+    pub unreached_pairs: usize,
+    /// The title's modules, which a program lists.
+    pub modules: &'a [ListedModule],
     /// Where everything lies.
     pub layout: Layout,
 }
 
 impl<'a> Plan<'a> {
-    /// Plans the output of one program.
+    /// Plans the output of one program or module, which exports what `exports` says.
     ///
     /// # Errors
     ///
     /// Every [`RelinkError`] that concerns what a native program can't express.
-    pub fn new(program: &Program<'a>) -> Result<Self, RelinkError> {
-        let mut imports = Imports::of(program)?;
-        let exports = Exports::of(program);
-        let symbols = SymbolTable::new(&imports, &exports)?;
+    pub fn new(
+        program: &Object<'a>,
+        exports: &Exports<'_>,
+        linkage: &Linkage<'a>,
+        rules: Rules,
+    ) -> Result<Self, RelinkError> {
+        let mut imports = Imports::of(program, linkage)?;
+        let code = Code::of(program);
+        let mut rewrites = Vec::new();
+        let unreached_pairs = rewrites::system_calls(&code, rules.system_calls, &mut rewrites)?;
+        let lowered = if rules.to_intel {
+            Lowered::plan(&code)?
+        } else {
+            Lowered::default()
+        };
+        let unused = filter::unused(rules.filter, program, &imports, &code)?;
+        let stubs = unused.stubs;
+        let unused = imports.leave_out(&unused.imports);
+        let mut symbols = SymbolTable::new(&imports, exports, linkage)?;
         let mut relocations = Relocations::new(program, &mut imports, &symbols)?;
+        let left_out: HashSet<ImageAddress> = program
+            .relocations
+            .iter()
+            .filter(|relocation| imports.is_left_out(relocation.symbol))
+            .map(|relocation| relocation.target)
+            .collect();
+        rewrites::linkage_table(
+            &code,
+            &stubs,
+            &relocations.jump_slots,
+            |slot| left_out.contains(&slot),
+            &mut rewrites,
+        );
         let relro = Relro::of(program, &imports);
-        let layout = Layout::new(program, &imports, &symbols, &relocations, &relro)?;
+        let layout = Layout::new(
+            program,
+            &imports,
+            &symbols,
+            &relocations,
+            &relro,
+            linkage.modules,
+            lowered.size,
+        )?;
+        let trampolines = layout.place(Part::Trampolines).start;
+        rewrites.extend(lowered.rewrites(trampolines)?);
+        let trampolines = lowered.trampolines(trampolines)?;
+        symbols.place_module(layout.place(Part::Info).start, size_of::<ProgramInfo>() as u64);
         relocations.add_runtime_slots(&symbols, &layout);
         Ok(Self {
             imports,
             symbols,
             relocations,
             relro,
+            rewrites,
+            trampolines,
+            unused,
+            unreached_pairs,
+            modules: linkage.modules,
             layout,
         })
     }

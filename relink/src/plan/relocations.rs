@@ -5,9 +5,9 @@ use crate::{
     address::ImageAddress,
     error::{RelinkError, RelocationProblem},
     input::{
-        Program,
+        Object,
         relocations::{Relocation, RelocationKind},
-        symbols::{Symbol, SymbolKind},
+        symbols::{Binding, Symbol, SymbolKind},
     },
 };
 
@@ -19,9 +19,6 @@ use super::{
 
 /// Section indices from here on are not sections: constants, common blocks.
 const RESERVED_SECTIONS: u16 = 0xff00;
-
-/// How many relocations [`Relocations::add_runtime_slots`] adds.
-pub const RUNTIME_SLOTS: usize = 2;
 
 /// One relocation of the output.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +48,7 @@ const NO_SYMBOL: SymbolIndex = SymbolIndex(0);
 
 impl Relocations {
     pub(super) fn new(
-        program: &Program<'_>,
+        program: &Object<'_>,
         imports: &mut Imports<'_>,
         symbols: &SymbolTable,
     ) -> Result<Self, RelinkError> {
@@ -66,7 +63,7 @@ impl Relocations {
 
     fn add(
         &mut self,
-        program: &Program<'_>,
+        program: &Object<'_>,
         imports: &mut Imports<'_>,
         symbols: &SymbolTable,
         relocation: &Relocation,
@@ -94,7 +91,11 @@ impl Relocations {
             self.relative.push(output(kind, addend));
             return Ok(());
         }
-        if kind.is_thread_local() {
+        if number != 0 && imports.is_left_out(number) {
+            return Ok(());
+        }
+        let import = imports.by_symbol(number);
+        if kind.is_thread_local() && import.is_none() {
             if program.segments.tls.is_none() {
                 return Err(relocation.refuse(RelocationProblem::NoTls));
             }
@@ -119,13 +120,13 @@ impl Relocations {
         };
         let addend = match kind {
             // The ABI uses the symbol's address alone; linkers leave what they like in a jump slot's addend.
-            RelocationKind::JumpSlot => 0,
+            RelocationKind::JumpSlot | RelocationKind::TlsModule => 0,
             RelocationKind::GlobalData if addend != 0 => {
                 return Err(relocation.refuse(RelocationProblem::Addend { addend }));
             }
             _ => addend,
         };
-        let Some(index) = imports.by_symbol(number) else {
+        let Some(index) = import else {
             let in_image = !symbol.is_import()
                 && symbol.section < RESERVED_SECTIONS
                 && symbol.kind != SymbolKind::ThreadLocal;
@@ -140,20 +141,44 @@ impl Relocations {
             self.relative.push(output(RelocationKind::Relative, addend));
             return Ok(());
         };
-        imports.add_site(
-            index,
-            Site { slot: target, addend },
-            kind == RelocationKind::JumpSlot,
-        );
-        let nid = imports.list.get(index.0).map(|import| import.nid);
-        let Some(symbol) = nid.and_then(|nid| symbols.of_import(nid)) else {
+        let offset = imports
+            .list
+            .get(index.0)
+            .and_then(|import| import.bound.as_ref())
+            .map_or(0, |bound| bound.offset);
+        let variable = imports
+            .list
+            .get(index.0)
+            .is_some_and(|import| import.thread_local);
+        if variable != kind.is_thread_local() {
+            let expected = if variable {
+                "an address"
+            } else {
+                "a thread-local variable"
+            };
+            return Err(wrong_symbol(relocation, symbol, expected));
+        }
+        if !variable {
+            imports.add_site(
+                index,
+                Site { slot: target, addend },
+                kind == RelocationKind::JumpSlot,
+            );
+        }
+        let Some(symbol) = symbols.of_import(index) else {
             return Err(relocation.refuse(RelocationProblem::NoSymbol));
+        };
+        // Only this type has an addend.
+        let kind = if offset == 0 {
+            kind
+        } else {
+            RelocationKind::Absolute
         };
         let bound = OutputRelocation {
             target,
             kind,
             symbol,
-            addend,
+            addend: addend.wrapping_sub_unsigned(offset),
         };
         match kind {
             RelocationKind::JumpSlot => self.jump_slots.push(bound),
@@ -162,13 +187,16 @@ impl Relocations {
         Ok(())
     }
 
-    /// Adds the two slots through which the stubs reach the runtime library. They lie behind the whole image.
+    /// Adds the slots through which the stubs reach the runtime library. They lie behind the whole image.
     pub(super) fn add_runtime_slots(&mut self, symbols: &SymbolTable, layout: &Layout) {
         let slots = layout.place(Part::Slots).start;
-        for (symbol, target) in [
-            (symbols.start, slots),
-            (symbols.trap, ImageAddress(slots.0 + super::layout::TRAP_SLOT)),
-        ] {
+        let trap = ImageAddress(slots.0 + super::layout::TRAP_SLOT);
+        for (symbol, target) in symbols
+            .start
+            .map(|start| (start, slots))
+            .into_iter()
+            .chain([(symbols.trap, trap)])
+        {
             self.others.push(OutputRelocation {
                 target,
                 kind: RelocationKind::GlobalData,
@@ -182,7 +210,8 @@ impl Relocations {
 fn wrong_symbol(relocation: &Relocation, symbol: &Symbol<'_>, expected: &'static str) -> RelinkError {
     let found = match symbol.kind {
         SymbolKind::ThreadLocal => "a thread-local variable",
-        _ if symbol.is_import() => "a local import",
+        _ if symbol.is_import() && symbol.binding == Binding::Local => "a local import",
+        _ if symbol.is_import() => "an import",
         _ if symbol.section >= RESERVED_SECTIONS => "a constant",
         SymbolKind::Function => "a function",
         SymbolKind::Object => "data",
@@ -201,13 +230,17 @@ mod tests {
     use crate::{
         address::{FileOffset, ImageRange},
         input::{
+            ObjectKind,
             bytes::FileBytes,
+            dynamic::Lifecycle,
             libraries::Libraries,
-            relocations::RelocationOrigin,
+            relocations::{RelocationOrigin, RelocationTable},
             segments::{Access, Segment, Segments},
-            symbols::Binding,
         },
-        plan::exports::Exports,
+        plan::{
+            exports::Exports,
+            linkage::{DEFAULT_RUN_PATH, Definitions, Linkage},
+        },
     };
 
     const NULL: Symbol<'_> = symbol(SymbolKind::Untyped, 0, 0);
@@ -239,7 +272,12 @@ mod tests {
             alignment: 0x1000,
             access: Access::RW,
         };
-        let program = Program {
+        let program = Object {
+            program_headers: (FileOffset(0), 0),
+            kind: ObjectKind::Program,
+            needed: Vec::new(),
+            module_name: None,
+            lifecycle: Lifecycle::default(),
             file: FileBytes::new(&[]),
             entry: ImageAddress(0x1000),
             segments: Segments {
@@ -257,7 +295,10 @@ mod tests {
                 .iter()
                 .enumerate()
                 .map(|(index, &(kind, symbol, addend))| Relocation {
-                    origin: RelocationOrigin { table: "RELA", index },
+                    origin: RelocationOrigin {
+                        table: RelocationTable::General,
+                        index: index as u32,
+                    },
                     kind,
                     target: ImageAddress(0x1000 + 8 * index as u64),
                     symbol,
@@ -265,8 +306,18 @@ mod tests {
                 })
                 .collect(),
         };
-        let mut imports = Imports::of(&program)?;
-        let table = SymbolTable::new(&imports, &Exports::default())?;
+        let definitions = Definitions::default();
+        let linkage = Linkage {
+            file_name: None,
+            needed: Vec::new(),
+            run_path: DEFAULT_RUN_PATH,
+            modules: &[],
+            definitions: &definitions,
+            visible: Vec::new(),
+            names: &[],
+        };
+        let mut imports = Imports::of(&program, &linkage)?;
+        let table = SymbolTable::new(&imports, &Exports::default(), &linkage)?;
         Relocations::new(&program, &mut imports, &table)
     }
 

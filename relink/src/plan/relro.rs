@@ -2,7 +2,7 @@
 
 use crate::{
     address::{HOST_PAGE, ImageRange, align_down},
-    input::{Program, segments::Segment},
+    input::{Object, segments::Segment},
 };
 
 use super::imports::Imports;
@@ -20,7 +20,7 @@ pub struct Relro {
 }
 
 impl Relro {
-    pub(super) fn of(program: &Program<'_>, imports: &Imports<'_>) -> Self {
+    pub(super) fn of(program: &Object<'_>, imports: &Imports<'_>) -> Self {
         let Some(segment) = program.segments.relro else {
             return Self {
                 segment: None,

@@ -1,24 +1,19 @@
-//! The output's dynamic symbol table: one weak undefined symbol for each imported NID, the two names of the runtime
-//! library that the stubs use, and the renamed exports.
+//! The output's dynamic symbol table: one weak undefined symbol for each imported NID, one for each definition of another
+//! object, the names of the runtime library that the stubs use, and the renamed exports.
 
 use hashbrown::HashMap;
-use relic_core::{
-    Nid,
-    program::{ImportKind, RUNTIME_LIBRARY, START_SYMBOL, TRAP_SYMBOL},
-};
+use relic_core::program::{ImportKind, MODULE_SYMBOL, RUNTIME_LIBRARY, START_SYMBOL, TRAP_SYMBOL};
 
-use crate::error::RelinkError;
+use crate::{address::ImageAddress, error::RelinkError, input::symbols::SymbolKind};
 
 use super::{
-    exports::{Exports, GUEST_SUFFIX},
+    exports::Exports,
     gnu_hash::{self, GnuHash},
-    imports::Imports,
+    imports::{ImportIndex, Imports},
+    linkage::Linkage,
     number,
     strings::{StringOffset, StringTable},
 };
-
-/// Where the OS loader looks for the runtime library: beside the program.
-pub const LIBRARY_PATH: &str = "$ORIGIN/libs";
 
 /// Index of a symbol in the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +39,9 @@ const WEAK: u8 = 2 << 4;
 const UNTYPED: u8 = 0;
 const OBJECT: u8 = 1;
 const FUNCTION: u8 = 2;
+const THREAD_LOCAL: u8 = 6;
+/// Section index of a definition whose section nobody can look at: there are no section headers.
+const SOME_SECTION: u16 = 1;
 
 /// The table with its strings and its hash.
 #[derive(Debug)]
@@ -54,40 +52,58 @@ pub struct SymbolTable {
     pub strings: StringTable,
     /// The hash of the exports.
     pub hash: GnuHash,
-    /// `relic_start`.
-    pub start: SymbolIndex,
+    /// `relic_start`, which only programs use.
+    pub start: Option<SymbolIndex>,
     /// `relic_trap`.
     pub trap: SymbolIndex,
-    /// Name of the runtime library.
-    pub needed: StringOffset,
+    /// Names of what the OS loader loads along: first the runtime library.
+    pub needed: Vec<StringOffset>,
+    /// A module's own file name.
+    pub file_name: Option<StringOffset>,
     /// Where it is looked for.
     pub run_path: StringOffset,
     /// How many exports there are.
     pub export_count: usize,
-    by_nid: HashMap<Nid, SymbolIndex>,
+    by_import: Vec<SymbolIndex>,
+    /// Where a module's [`MODULE_SYMBOL`] is.
+    module: Option<usize>,
 }
 
 impl SymbolTable {
-    pub(super) fn new(imports: &Imports<'_>, exports: &Exports) -> Result<Self, RelinkError> {
+    pub(super) fn new(
+        imports: &Imports<'_>,
+        exports: &Exports<'_>,
+        linkage: &Linkage<'_>,
+    ) -> Result<Self, RelinkError> {
         let mut strings = StringTable::new();
         let mut symbols = vec![OutputSymbol::default()];
-        let mut by_nid: HashMap<Nid, SymbolIndex> = HashMap::new();
+        let mut by_name: HashMap<&str, SymbolIndex> = HashMap::new();
+        let mut by_import = Vec::with_capacity(imports.list.len());
         for import in &imports.list {
-            // Two libraries may be asked for one NID; the flat namespace has one answer for both.
-            if by_nid.contains_key(&import.nid) {
+            let name = import
+                .bound
+                .as_ref()
+                .map_or(import.nid.as_str(), |bound| &bound.name);
+            // Two libraries may be asked for one NID; the runtime library has one answer for both.
+            if let Some(&known) = by_name.get(name) {
+                by_import.push(known);
                 continue;
             }
             let kind = match import.kind {
+                _ if import.thread_local => THREAD_LOCAL,
                 _ if import.untyped => UNTYPED,
                 ImportKind::Function => FUNCTION,
                 ImportKind::Object => OBJECT,
                 ImportKind::Weak => UNTYPED,
             };
-            by_nid.insert(import.nid, SymbolIndex(number("symbols", symbols.len())?));
-            let name = strings.add(import.nid.as_str())?;
+            // What another object of the title defines is there, or the title is broken and the OS loader says so.
+            let binding = if import.bound.is_some() { GLOBAL } else { WEAK };
+            let index = SymbolIndex(number("symbols", symbols.len())?);
+            by_name.insert(name, index);
+            by_import.push(index);
             symbols.push(OutputSymbol {
-                name,
-                info: WEAK | kind,
+                name: strings.add(name)?,
+                info: binding | kind,
                 ..OutputSymbol::default()
             });
         }
@@ -101,49 +117,80 @@ impl SymbolTable {
             });
             Ok(index)
         };
-        let start = runtime(START_SYMBOL)?;
+        let is_program = linkage.file_name.is_none();
+        let start = is_program.then(|| runtime(START_SYMBOL)).transpose()?;
         let trap = runtime(TRAP_SYMBOL)?;
 
-        let buckets = gnu_hash::bucket_count(exports.list.len());
-        let mut named: Vec<_> = exports
+        let mut defined: Vec<(u32, &str, OutputSymbol)> = exports
             .list
             .iter()
             .map(|export| {
-                let name = format!("{}{GUEST_SUFFIX}", export.nid);
-                (gnu_hash::hash(&name), name, export)
+                let kind = match export.kind {
+                    SymbolKind::Function => FUNCTION,
+                    SymbolKind::Object => OBJECT,
+                    SymbolKind::ThreadLocal => THREAD_LOCAL,
+                    SymbolKind::Untyped | SymbolKind::Other(_) => UNTYPED,
+                };
+                let symbol = OutputSymbol {
+                    info: GLOBAL | kind,
+                    section: export.section,
+                    value: export.address.0,
+                    size: export.size,
+                    ..OutputSymbol::default()
+                };
+                (gnu_hash::hash(&export.name), &*export.name, symbol)
             })
             .collect();
-        named.sort_by(|(hash, name, _), (other, other_name, _)| {
-            (hash % buckets, name).cmp(&(other % buckets, other_name))
-        });
-        let first_export = number("symbols", symbols.len())?;
-        let hashes: Vec<u32> = named.iter().map(|(hash, ..)| *hash).collect();
-        for (_, name, export) in &named {
-            symbols.push(OutputSymbol {
-                name: strings.add(name)?,
-                info: GLOBAL | if export.function { FUNCTION } else { OBJECT },
-                section: export.section,
-                value: export.address.0,
-                size: export.size,
-            });
+        if !is_program {
+            let symbol = OutputSymbol {
+                info: GLOBAL | OBJECT,
+                section: SOME_SECTION,
+                ..OutputSymbol::default()
+            };
+            defined.push((gnu_hash::hash(MODULE_SYMBOL), MODULE_SYMBOL, symbol));
+        }
+        let buckets = gnu_hash::bucket_count(defined.len());
+        defined.sort_unstable_by_key(|(hash, name, _)| (hash % buckets, *name));
+        let first = number("symbols", symbols.len())?;
+        let hashes: Vec<u32> = defined.iter().map(|(hash, ..)| *hash).collect();
+        let mut module = None;
+        for (_, name, symbol) in defined {
+            if name == MODULE_SYMBOL {
+                module = Some(symbols.len());
+            }
+            let name = strings.add(name)?;
+            symbols.push(OutputSymbol { name, ..symbol });
         }
         number("symbols", symbols.len())?;
+        let mut needed = vec![strings.add(RUNTIME_LIBRARY)?];
+        for name in &linkage.needed {
+            needed.push(strings.add(name)?);
+        }
         Ok(Self {
-            needed: strings.add(RUNTIME_LIBRARY)?,
-            run_path: strings.add(LIBRARY_PATH)?,
-            hash: GnuHash::new(first_export, &hashes),
+            needed,
+            run_path: strings.add(linkage.run_path)?,
+            file_name: linkage.file_name.map(|name| strings.add(name)).transpose()?,
+            hash: GnuHash::new(first, &hashes),
             export_count: exports.list.len(),
             symbols,
             strings,
             start,
             trap,
-            by_nid,
+            by_import,
+            module,
         })
     }
 
-    /// The symbol of an imported NID.
+    /// The symbol of an import.
     #[must_use]
-    pub fn of_import(&self, nid: Nid) -> Option<SymbolIndex> {
-        self.by_nid.get(&nid).copied()
+    pub fn of_import(&self, import: ImportIndex) -> Option<SymbolIndex> {
+        self.by_import.get(import.0).copied()
+    }
+
+    /// Says where a module's info is, once that is known.
+    pub(super) fn place_module(&mut self, info: ImageAddress, size: u64) {
+        if let Some(symbol) = self.module.and_then(|index| self.symbols.get_mut(index)) {
+            (symbol.value, symbol.size) = (info.0, size);
+        }
     }
 }

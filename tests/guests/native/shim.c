@@ -1,9 +1,12 @@
 /* The console's functions in terms of the host's, for native builds of guest programs and for the stand-in runtime.
  * Only what the guests in this folder use; the runtime library has the real ones. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,6 +34,47 @@ unsigned long sceKernelGetProcessTime(void)
 }
 
 void *sceKernelGetProcParam(void) { return NULL; }
+
+/* A module is a shared library beside the program here. */
+static void *module_handles[16];
+
+int sceKernelLoadStartModule(const char *path, size_t size, const void *arguments, unsigned flags, const void *options, int *result)
+{
+    (void)flags, (void)options;
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    char file[256];
+    snprintf(file, sizeof file, "%.*s.so", (int)strcspn(name, "."), name);
+    void *loaded = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
+    void *handle = loaded ? loaded : dlopen(file, RTLD_NOW);
+    if (!handle)
+        return sce_error(ENOENT);
+    int (*start)(size_t, const void *) = (int (*)(size_t, const void *))dlsym(handle, "module_start");
+    if (!loaded && result)
+        *result = start ? start(size, arguments) : 0;
+    int place = 0;
+    while (module_handles[place] && module_handles[place] != handle)
+        place++;
+    module_handles[place] = handle;
+    return place + 1;
+}
+
+int sceKernelStopUnloadModule(int handle, size_t size, const void *arguments, unsigned flags, const void *options, int *result)
+{
+    (void)flags, (void)options;
+    void *module = module_handles[handle - 1];
+    int (*stop)(size_t, const void *) = (int (*)(size_t, const void *))dlsym(module, "module_stop");
+    int returned = stop ? stop(size, arguments) : 0;
+    if (result)
+        *result = returned;
+    dlclose(module);
+    return 0;
+}
+
+int sceKernelDlsym(int handle, const char *name, void **address)
+{
+    *address = dlsym(module_handles[handle - 1], name);
+    return *address ? 0 : sce_error(ESRCH);
+}
 
 int scePthreadCreate(pthread_t *thread, const void *attributes, void *(*entry)(void *), void *argument, const char *name)
 {

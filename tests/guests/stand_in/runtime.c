@@ -16,6 +16,10 @@ struct program_info {
     uint32_t import_count, site_count;
     int64_t protected_slots;
     uint64_t protected_size;
+    int64_t modules, dependencies;
+    uint32_t module_count, dependency_count;
+    int64_t lifecycle[5];
+    uint32_t counts[4];
 };
 
 struct import_record {
@@ -29,7 +33,7 @@ struct import_site {
     int64_t addend;
 };
 
-_Static_assert(sizeof(struct program_info) == 88, "contract");
+_Static_assert(sizeof(struct program_info) == 168, "contract");
 _Static_assert(sizeof(struct import_record) == 28, "contract");
 
 enum { FUNCTION, OBJECT, WEAK };
@@ -63,7 +67,7 @@ EXPORT __attribute__((noreturn)) void relic_start(const uintptr_t *stack, const 
 {
     base = (const char *)info;
     program = info;
-    if (memcmp(info->magic, "RELICPG1", 8) != 0)
+    if (memcmp(info->magic, "RELICPG2", 8) != 0)
         _exit(EXIT_CONTRACT);
     if (info->process_parameters != 0 && memcmp(base + info->process_parameters + 8, "ORBI", 4) != 0)
         _exit(EXIT_CONTRACT);

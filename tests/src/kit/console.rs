@@ -19,18 +19,46 @@ const PT_SCE_LIBVERSION: u32 = 0x6fff_ff01;
 const DF_BIND_NOW: u64 = 8;
 /// Attributes of an imported library, beside its id.
 const IMPORT_ATTRIBUTES: u64 = 9;
+/// Attributes of an exported library, beside its id.
+const EXPORT_ATTRIBUTES: u64 = 1;
 /// Console files number versions from 1.1.
 const MODULE_VERSION: u64 = 0x0101;
 const LIBRARY_VERSION: u64 = 1;
 /// How many program headers a console executable has.
 const PROGRAM_HEADERS: usize = 14;
 
-/// Makes a console executable of lld's output.
+/// What lld's output is to become.
+#[derive(Debug, Clone, Copy)]
+pub enum Target<'a> {
+    /// A program.
+    Program,
+    /// The module that is this library of the list.
+    Module(&'a Library),
+}
+
+impl Target<'_> {
+    /// `e_type`.
+    const fn kind(self) -> u16 {
+        match self {
+            Self::Program => 0xfe10,
+            Self::Module(_) => 0xfe18,
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Self::Program => "eboot",
+            Self::Module(library) => &library.name,
+        }
+    }
+}
+
+/// Makes a console executable or module of lld's output.
 ///
 /// # Errors
 ///
 /// [`KitError::Linked`] when the file is not as `console.ld` lays it out.
-pub fn finish(linked: &[u8], imports: &ImportList) -> Result<Vec<u8>, KitError> {
+pub fn finish(linked: &[u8], imports: &ImportList, target: Target<'_>) -> Result<Vec<u8>, KitError> {
     let refuse = |problem: String| KitError::Linked { problem };
     let elf = Elf::parse(linked).map_err(|error| refuse(error.to_string()))?;
     if elf.program_headers.len() != PROGRAM_HEADERS {
@@ -59,14 +87,26 @@ pub fn finish(linked: &[u8], imports: &ImportList) -> Result<Vec<u8>, KitError> 
     };
 
     let mut strings = bytes(".dynstr")?.to_vec();
-    let used = used_libraries(&elf, imports);
+    // What the compiler itself refers to has no NID yet.
+    let names = symbol_names(&elf, imports);
+    let symbols_at = usize::try_from(section(".dynsym")?.sh_offset).unwrap_or(usize::MAX);
+    for (index, (name, symbol)) in names.iter().zip(&elf.dynsyms).enumerate() {
+        if elf.dynstrtab.get_at(symbol.st_name) != Some(name) {
+            let offset = strings.len() as u32;
+            strings.extend_from_slice(name.as_bytes());
+            strings.push(0);
+            file.replace(symbols_at + 24 * index, &offset.to_le_bytes())?;
+        }
+    }
+    let used = used_libraries(&names, imports);
     let sony = sony_tags(
+        target,
         &mut strings,
         &used,
         bytes(".dynsym")?.len() as u64,
         bytes(".hash")?.len() as u64,
     );
-    let hash = console_hash(&elf, &used);
+    let hash = console_hash(&names, &used, target);
     let hash_offset = usize::try_from(section(".hash")?.sh_offset).unwrap_or(usize::MAX);
     file.replace(hash_offset, &hash)?;
 
@@ -111,7 +151,7 @@ pub fn finish(linked: &[u8], imports: &ImportList) -> Result<Vec<u8>, KitError> 
             _ => {}
         }
     }
-    file.finish(&elf, &headers)
+    file.finish(&elf, &headers, target)
 }
 
 /// A header of something that is in the file only.
@@ -127,25 +167,33 @@ fn unloaded(header: &ProgramHeader, (offset, size): (u64, u64)) -> ProgramHeader
     }
 }
 
+/// The names of all symbols, with the NIDs of what stands under its plain name.
+fn symbol_names(elf: &Elf<'_>, imports: &ImportList) -> Vec<String> {
+    let name = |symbol: Sym| {
+        let name = elf.dynstrtab.get_at(symbol.st_name).unwrap_or_default();
+        let imported = symbol.st_shndx == 0 && !name.contains('#');
+        let known = imported.then(|| imports.symbol_of(name)).flatten();
+        known.unwrap_or_else(|| name.to_owned())
+    };
+    elf.dynsyms.iter().map(name).collect()
+}
+
 /// The libraries that an undefined symbol names.
-fn used_libraries(elf: &Elf<'_>, imports: &ImportList) -> Vec<Library> {
+fn used_libraries(names: &[String], imports: &ImportList) -> Vec<Library> {
     let used = |library: &Library| {
         let end = format!(
             "#{}#{}",
             encode_id(library.library_id),
             encode_id(library.module_id)
         );
-        elf.dynsyms.iter().any(|symbol| {
-            elf.dynstrtab
-                .get_at(symbol.st_name)
-                .is_some_and(|name| name.ends_with(&end))
-        })
+        names.iter().any(|name| name.ends_with(&end))
     };
     imports.libraries().filter(used).collect()
 }
 
 /// The tags that only consoles have.
 fn sony_tags(
+    target: Target<'_>,
     strings: &mut Vec<u8>,
     libraries: &[Library],
     symbol_size: u64,
@@ -158,9 +206,9 @@ fn sony_tags(
         offset
     };
     let mut tags = vec![
-        (0x6100_0041, add("eboot.elf")),                    // ORIGINAL_FILENAME_1
-        (0x6100_0043, add("eboot") | MODULE_VERSION << 32), // MODULE_INFO_1, id 0
-        (0x6100_0011, 0),                                   // MODULE_ATTR
+        (0x6100_0041, add(&format!("{}.elf", target.name()))), // ORIGINAL_FILENAME_1
+        (0x6100_0043, add(target.name()) | MODULE_VERSION << 32), // MODULE_INFO_1, id 0
+        (0x6100_0011, 0),                                      // MODULE_ATTR
     ];
     for library in libraries {
         let id = u64::from(library.module_id) << 48;
@@ -171,6 +219,11 @@ fn sony_tags(
         tags.push((0x6100_0049, add(&library.name) | LIBRARY_VERSION << 32 | id)); // IMPORT_LIB_1
         tags.push((0x6100_0019, IMPORT_ATTRIBUTES | id)); // IMPORT_LIB_ATTR
     }
+    if let Target::Module(own) = target {
+        let id = u64::from(own.library_id) << 48;
+        tags.push((0x6100_0047, add(&own.name) | LIBRARY_VERSION << 32 | id)); // EXPORT_LIB_1
+        tags.push((0x6100_0017, EXPORT_ATTRIBUTES | id)); // EXPORT_LIB_ATTR
+    }
     tags.push((0x6100_003d, hash_size)); // HASHSZ
     tags.push((0x6100_003f, symbol_size)); // SYMTABSZ
     tags
@@ -178,23 +231,25 @@ fn sony_tags(
 
 /// The System V hash table as consoles compute it: over `NID#library name#module name`, not over the stored name. It
 /// has as many buckets as lld's, so it fits where that one is.
-fn console_hash(elf: &Elf<'_>, libraries: &[Library]) -> Vec<u8> {
-    let symbols: Vec<Sym> = elf.dynsyms.iter().collect();
-    let count = symbols.len();
+fn console_hash(names: &[String], libraries: &[Library], target: Target<'_>) -> Vec<u8> {
+    let count = names.len();
+    let own = match target {
+        Target::Program => None,
+        Target::Module(library) => Some(library),
+    };
     let buckets = count.max(1);
     let mut table = vec![0_u32; 2 + buckets + count];
     table[0] = buckets as u32;
     table[1] = count as u32;
-    for (index, symbol) in symbols.iter().enumerate().skip(1) {
-        let name = elf.dynstrtab.get_at(symbol.st_name).unwrap_or_default();
+    for (index, name) in names.iter().enumerate().skip(1) {
         let (nid, rest) = name.split_once('#').unwrap_or((name, ""));
-        let library = libraries.iter().find(|library| {
+        let library = libraries.iter().chain(own).find(|library| {
             rest.split_once('#')
                 .is_some_and(|(id, _)| id == encode_id(library.library_id))
         });
         let name = match library {
             Some(library) => format!("{nid}#{0}#{0}", library.name),
-            None => name.to_owned(),
+            None => name.clone(),
         };
         let bucket = 2 + system_v_hash(&name) as usize % buckets;
         table[2 + buckets + index] = table[bucket];
@@ -279,7 +334,12 @@ impl Builder {
     }
 
     /// Writes the console's identity and the program headers.
-    fn finish(mut self, elf: &Elf<'_>, headers: &[ProgramHeader]) -> Result<Vec<u8>, KitError> {
+    fn finish(
+        mut self,
+        elf: &Elf<'_>,
+        headers: &[ProgramHeader],
+        target: Target<'_>,
+    ) -> Result<Vec<u8>, KitError> {
         let start = usize::try_from(elf.header.e_phoff).unwrap_or(usize::MAX);
         for (index, header) in headers.iter().enumerate() {
             let mut bytes = Vec::new();
@@ -297,9 +357,9 @@ impl Builder {
             }
             self.replace(start + bytes.len() * index, &bytes)?;
         }
-        // OS ABI FreeBSD, ABI version 2; type 0xfe10.
+        // OS ABI FreeBSD, ABI version 2.
         self.replace(7, &[9, 2])?;
-        self.replace(16, &0xfe10_u16.to_le_bytes())?;
+        self.replace(16, &target.kind().to_le_bytes())?;
         // No section headers: their offset, then size, count and string index.
         self.replace(40, &[0; 8])?;
         self.replace(58, &[0; 6])?;

@@ -53,7 +53,7 @@ pub enum KitError {
         problem: String,
     },
     /// A guest folder without sources.
-    #[error("{} has no .c files", folder.display())]
+    #[error("{} has no .c or .cc files", folder.display())]
     NoSources {
         /// The folder.
         folder: PathBuf,

@@ -1,10 +1,18 @@
 //! The list of what guests may import, and what is made from it.
+//!
+//! A guest's own modules are libraries of the list like any other: what one exports, the program and the other modules may
+//! import.
 
 use std::{fmt::Write as _, fs, path::Path};
 
 use relic_core::{Nid, nid::ALPHABET};
 
 use super::{KitError, error::io_error};
+
+/// How the prototype of a thread-local variable begins.
+const THREAD_LOCAL: &str = "__thread ";
+/// How a thread-local variable is made visible: the compiler has no `dllexport` for one.
+const EXPORT_THREAD_LOCAL: &str = "__attribute__((visibility(\"default\")))";
 
 /// One import.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +25,12 @@ pub struct Import {
     pub function: bool,
     /// Index of its library.
     library: u16,
+}
+
+impl Import {
+    fn is_thread_local(&self) -> bool {
+        self.prototype.starts_with(THREAD_LOCAL)
+    }
 }
 
 /// A console library, which is also a module of the same name here.
@@ -48,6 +62,22 @@ impl ImportList {
         self.parse(&text).map_err(|(line, problem)| KitError::ImportList {
             path: path.to_owned(),
             line: line + 1,
+            problem,
+            text: text.lines().nth(line).unwrap_or_default().to_owned(),
+        })
+    }
+
+    /// Adds the prototypes of a file as exports of a library.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub fn read_exports(&mut self, path: &Path, library: &str) -> Result<(), KitError> {
+        let text = fs::read_to_string(path).map_err(io_error("reading", path))?;
+        let text = format!("[{library}]\n{text}");
+        self.parse(&text).map_err(|(line, problem)| KitError::ImportList {
+            path: path.to_owned(),
+            line,
             problem,
             text: text.lines().nth(line).unwrap_or_default().to_owned(),
         })
@@ -103,6 +133,29 @@ impl ImportList {
         })
     }
 
+    /// The library of this name.
+    #[must_use]
+    pub fn library(&self, name: &str) -> Option<Library> {
+        self.libraries().find(|library| library.name == name)
+    }
+
+    /// The symbol name of the import with this C name.
+    #[must_use]
+    pub fn symbol_of(&self, name: &str) -> Option<String> {
+        let import = self.imports.iter().find(|import| import.name == name)?;
+        Some(self.symbol(import))
+    }
+
+    /// The symbol name of an export: module 0 is the exporter itself.
+    fn export_symbol(import: &Import) -> String {
+        format!(
+            "{}#{}#{}",
+            Nid::of(&import.name),
+            encode_id(import.library),
+            encode_id(0)
+        )
+    }
+
     /// The symbol name of an import: `NID#library#module`.
     #[must_use]
     pub fn symbol(&self, import: &Import) -> String {
@@ -114,17 +167,24 @@ impl ImportList {
         )
     }
 
-    /// The header that declares all imports.
+    /// The header that declares all imports, and what the module that is a library of the list exports itself.
     #[must_use]
-    pub fn header(&self) -> String {
-        let mut text = "/* Made from imports.txt. */\n".to_owned();
+    pub fn header(&self, own: Option<&Library>) -> String {
+        let mut text = "/* Made from imports.txt and exports.txt. */\n".to_owned();
         for import in &self.imports {
-            let _ = writeln!(
-                text,
-                "extern {} RELIC_IMPORT(\"{}\");",
-                import.prototype,
-                self.symbol(import)
-            );
+            let prototype = &import.prototype;
+            let _ = if own.is_some_and(|own| own.library_id == import.library) {
+                let symbol = Self::export_symbol(import);
+                let export = if import.is_thread_local() {
+                    EXPORT_THREAD_LOCAL
+                } else {
+                    "RELIC_EXPORT"
+                };
+                writeln!(text, "{export} extern {prototype} RELIC_IMPORT(\"{symbol}\");")
+            } else {
+                let symbol = self.symbol(import);
+                writeln!(text, "extern {prototype} RELIC_IMPORT(\"{symbol}\");")
+            };
         }
         text
     }
@@ -138,18 +198,25 @@ impl ImportList {
             .iter()
             .filter(|import| import.library == library.library_id);
         for (index, import) in own.enumerate() {
-            let symbol = self.symbol(import);
-            let _ = if import.function {
-                writeln!(
-                    text,
-                    "__declspec(dllexport) void f{index}(void) __asm__(\"{symbol}\");\nvoid f{index}(void) {{}}"
-                )
-            } else {
-                writeln!(
-                    text,
-                    "__declspec(dllexport) char d{index}[8] __asm__(\"{symbol}\") = {{1}};"
-                )
-            };
+            // What a compiler calls of its own accord has its plain name, which the post-step replaces.
+            for (label, symbol) in [("n", self.symbol(import)), ("p", import.name.clone())] {
+                let _ = if import.function {
+                    writeln!(
+                        text,
+                        "__declspec(dllexport) void {label}{index}(void) __asm__(\"{symbol}\");\nvoid {label}{index}(void) {{}}"
+                    )
+                } else {
+                    let storage = if import.is_thread_local() {
+                        format!("{EXPORT_THREAD_LOCAL} {THREAD_LOCAL}")
+                    } else {
+                        "__declspec(dllexport)".to_owned()
+                    };
+                    writeln!(
+                        text,
+                        "{storage} char {label}{index}[8] __asm__(\"{symbol}\") = {{1}};"
+                    )
+                };
+            }
         }
         text
     }

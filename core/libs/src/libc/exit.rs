@@ -69,10 +69,11 @@ fn take_newest(module: u64) -> Option<Handler> {
     Some(handlers.remove(index))
 }
 
-/// Ends the program: exit handlers, buffered output, the runtime.
+/// Ends the program: exit handlers, the modules' finalisers, buffered output, the runtime.
 #[guest_fn(libc, libSceLibcInternal)]
 pub(crate) extern "sysv64" fn exit(code: i32) -> ! {
     __cxa_finalize(0);
+    crate::modules::finalise_all();
     process::end(code)
 }
 

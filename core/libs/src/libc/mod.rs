@@ -35,4 +35,5 @@ mod math;
 mod sort;
 pub(crate) mod stdio;
 mod string;
+mod unwind;
 mod variadic;

@@ -27,6 +27,7 @@ mod errno;
 mod event_flag;
 mod handle;
 mod memory;
+mod module;
 mod semaphore;
 mod stack_protector;
 pub(crate) mod thread;

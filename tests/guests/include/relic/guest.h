@@ -9,12 +9,26 @@
 
 #ifdef RELIC_NATIVE
 #define RELIC_IMPORT(symbol)
+#define RELIC_EXPORT
 #else
 #define RELIC_IMPORT(symbol) __asm__(symbol)
+#define RELIC_EXPORT __declspec(dllexport)
 #endif
 
-/* Made from imports.txt by the kit. */
+#ifdef __cplusplus
+extern "C" {
+#ifndef RELIC_NATIVE
+/* Freestanding C++ has no special name for it. */
+int main(int argc, char **argv);
+#endif
+#endif
+
+/* Made from imports.txt, and from the exports.txt of the guest's modules, by the kit. */
 #include "relic_imports.h"
+
+#ifdef __cplusplus
+}
+#endif
 
 #define errno (*__error())
 

@@ -100,7 +100,7 @@ pub(crate) fn run_main(entry: GuestAddress, stack: *mut usize) -> ! {
     let value = unsafe {
         enter(
             &raw mut base,
-            address_of(start::enter_guest as *const ()),
+            address_of(start::begin_guest as *const ()),
             entry.0,
             address_of(stack),
             address_of(start::exit_callback as *const ()),

@@ -1,0 +1,69 @@
+//! The unwinder: the host's own, which knows the guest's frames because relinked files keep their unwind tables.
+//!
+//! Each function is one jump. A frame of ours between the guest and the unwinder would stand in the stack that it walks.
+
+use std::arch::naked_asm;
+
+use relic_macros::guest_fn;
+
+mod host {
+    unsafe extern "C" {
+        pub(super) fn _Unwind_RaiseException();
+        pub(super) fn _Unwind_Resume();
+        pub(super) fn _Unwind_Resume_or_Rethrow();
+        pub(super) fn _Unwind_DeleteException();
+        pub(super) fn _Unwind_GetLanguageSpecificData();
+        pub(super) fn _Unwind_GetIP();
+        pub(super) fn _Unwind_GetIPInfo();
+        pub(super) fn _Unwind_GetRegionStart();
+        pub(super) fn _Unwind_SetIP();
+        pub(super) fn _Unwind_GetGR();
+        pub(super) fn _Unwind_SetGR();
+        pub(super) fn _Unwind_GetCFA();
+        pub(super) fn _Unwind_Backtrace();
+    }
+}
+
+/// Declares functions that are those of the host under the same name.
+macro_rules! forward {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// As the Itanium C++ ABI has it.
+        #[guest_fn(libc, libSceLibcInternal)]
+        #[unsafe(naked)]
+        pub(crate) unsafe extern "sysv64" fn $name() {
+            naked_asm!("jmp qword ptr [rip + {}@GOTPCREL]", sym host::$name)
+        }
+    )*};
+}
+
+forward! {
+    /// Looks for a handler and goes there.
+    _Unwind_RaiseException;
+    /// Goes on unwinding behind a clean-up.
+    _Unwind_Resume;
+    /// Throws an exception again.
+    _Unwind_Resume_or_Rethrow;
+    /// Ends an exception's life.
+    _Unwind_DeleteException;
+    /// A frame's language-specific table.
+    _Unwind_GetLanguageSpecificData;
+    /// A frame's place in its code.
+    _Unwind_GetIP;
+    /// The same, and whether it is in front of the instruction.
+    _Unwind_GetIPInfo;
+    /// Where a frame's function begins.
+    _Unwind_GetRegionStart;
+    /// Sets where a frame goes on.
+    _Unwind_SetIP;
+    /// A frame's register.
+    _Unwind_GetGR;
+    /// Sets a frame's register.
+    _Unwind_SetGR;
+    /// A frame's canonical address.
+    _Unwind_GetCFA;
+    /// Calls a function for each frame.
+    _Unwind_Backtrace;
+}

@@ -1,0 +1,201 @@
+//! Finding instructions: byte pairs first, then control flow around each.
+
+use hashbrown::HashMap;
+use iced_x86::{Instruction, Mnemonic};
+use rayon::prelude::*;
+
+use crate::address::{ImageAddress, ImageRange};
+
+use super::{
+    Code,
+    functions::Function,
+    search::{pairs, references},
+};
+
+/// What was found.
+#[derive(Debug)]
+pub struct Found<T> {
+    /// The instructions that control flow reaches, in no particular order; one may be there twice.
+    pub instructions: Vec<T>,
+    /// Where the byte pairs stand, ascending.
+    pub candidates: Vec<ImageAddress>,
+}
+
+impl Code<'_> {
+    /// Finds every instruction that `wanted` takes. Each must contain one of the byte pairs, at a place that `filter` takes.
+    pub fn find<T: Send>(
+        &self,
+        contains: &[[u8; 2]],
+        filter: impl Fn(ImageAddress) -> bool,
+        wanted: impl Fn(&Instruction) -> Option<T> + Sync,
+    ) -> Found<T> {
+        let mut candidates = pairs(self, contains);
+        candidates.retain(|address| filter(*address));
+        // Candidates ascend, so those of one function stand together.
+        let pieces: Vec<Vec<(Place, &[ImageAddress])>> = candidates
+            .par_chunks(CHUNK)
+            .map(|chunk| self.by_place(chunk))
+            .collect();
+        let mut gaps: Vec<ImageRange> = Vec::new();
+        let mut functions: Vec<(Function, &[ImageAddress])> = Vec::new();
+        for (place, addresses) in pieces.into_iter().flatten() {
+            match place {
+                Place::Function(function) => functions.push((function, addresses)),
+                // A gap on the border of two chunks is there twice.
+                Place::Gap(gap) if gaps.last() != Some(&gap) => gaps.push(gap),
+                Place::Gap(_) => {}
+            }
+        }
+        let mut instructions: Vec<T> = functions
+            .par_iter()
+            .flat_map_iter(|(function, addresses)| {
+                let mut found = Vec::new();
+                self.explore_for(function, addresses, &mut |instruction| {
+                    found.extend(wanted(instruction));
+                });
+                found
+            })
+            .collect();
+        instructions.extend(in_gaps(self, &gaps, &wanted));
+        Found {
+            instructions,
+            candidates,
+        }
+    }
+}
+
+/// How many byte pairs one task looks at.
+const CHUNK: usize = 256;
+
+/// Where a byte pair is.
+enum Place {
+    Function(Function),
+    /// Between functions.
+    Gap(ImageRange),
+}
+
+impl Code<'_> {
+    /// Ascending addresses by the function or gap that they are in.
+    fn by_place<'s>(&self, addresses: &'s [ImageAddress]) -> Vec<(Place, &'s [ImageAddress])> {
+        let mut places = Vec::new();
+        let mut rest = addresses;
+        while let Some(&first) = rest.first() {
+            let place = match self.functions.around(first) {
+                Some(function) => Place::Function(function),
+                None => {
+                    let mut segments = self.segments.iter().map(|segment| segment.range());
+                    let within = segments.find(|range| range.covers(first, 1)).unwrap_or_default();
+                    Place::Gap(self.functions.gap_around(first, within))
+                }
+            };
+            let range = match &place {
+                Place::Function(function) => function.range,
+                Place::Gap(gap) => *gap,
+            };
+            // At least itself, so that this ends.
+            let count = rest.partition_point(|address| *address < range.end()).max(1);
+            let (own, others) = rest.split_at(count);
+            places.push((place, own));
+            rest = others;
+        }
+        places
+    }
+}
+
+/// The instructions in code without unwind information, as far as anything leads there.
+fn in_gaps<T: Send>(
+    code: &Code<'_>,
+    gaps: &[ImageRange],
+    wanted: &(impl Fn(&Instruction) -> Option<T> + Sync),
+) -> Vec<T> {
+    let (Some(first), Some(last)) = (gaps.first(), gaps.last()) else {
+        return Vec::new();
+    };
+    let within = ImageRange {
+        start: first.start,
+        size: last.end().0 - first.start.0,
+    };
+    let gap_of = |address: ImageAddress| {
+        let after = gaps.partition_point(|gap| gap.start <= address);
+        let index = after.checked_sub(1)?;
+        gaps.get(index)?.covers(address, 1).then_some(index)
+    };
+    // What is branched to is code; what only has its address taken may be data too.
+    let mut branched: HashMap<usize, Vec<ImageAddress>> = HashMap::new();
+    let mut taken: HashMap<usize, Vec<ImageAddress>> = HashMap::new();
+    for reference in references(code, within, &[0], |target| gap_of(target).is_some()) {
+        if let Some(gap) = gap_of(reference.target)
+            && gap_of(reference.place) != Some(gap)
+        {
+            let roots = match use_of(code, reference.place, reference.target) {
+                Some(Use::Branch) => &mut branched,
+                Some(Use::Address) => &mut taken,
+                None => continue,
+            };
+            roots.entry(gap).or_default().push(reference.target);
+        }
+    }
+    gaps.par_iter()
+        .enumerate()
+        .flat_map_iter(|(index, gap)| {
+            let mut all = Vec::new();
+            let open = branched.get(&index).cloned().unwrap_or_default();
+            code.explore_from(*gap, open, &mut |instruction| {
+                all.extend(wanted(instruction));
+            });
+            let mut open = taken.get(&index).cloned().unwrap_or_default();
+            open.extend_from_slice(code.entry_points_in(*gap));
+            open.sort_unstable();
+            open.dedup();
+            for root in open {
+                let mut found = Vec::new();
+                let explored = code.explore_from(*gap, vec![root], &mut |instruction| {
+                    found.extend(wanted(instruction));
+                });
+                if explored.is_code {
+                    all.append(&mut found);
+                }
+            }
+            all
+        })
+        .collect()
+}
+
+/// How an instruction uses an address in code.
+enum Use {
+    Branch,
+    Address,
+}
+
+/// How the instruction uses `target` whose displacement stands at `place`. Where no function is known around it, it is
+/// taken for a branch.
+fn use_of(code: &Code<'_>, place: ImageAddress, target: ImageAddress) -> Option<Use> {
+    let Some(function) = code.functions.around(place) else {
+        return Some(Use::Branch);
+    };
+    let mut found = None;
+    code.explore(&function, &mut |instruction| {
+        if covers(instruction, place) {
+            if instruction.near_branch_target() == target.0 {
+                found = Some(Use::Branch);
+            } else if instruction.mnemonic() == Mnemonic::Lea
+                && instruction.ip_rel_memory_address() == target.0
+            {
+                found = Some(Use::Address);
+            }
+        }
+    });
+    found
+}
+
+fn covers(instruction: &Instruction, place: ImageAddress) -> bool {
+    let start = instruction.ip();
+    start < place.0 && place.0 < start + instruction.len() as u64
+}
+
+/// Whether an instruction covers `place` and has `target` as its operand in memory.
+pub(crate) fn refers(instruction: &Instruction, place: ImageAddress, target: ImageAddress) -> bool {
+    covers(instruction, place)
+        && instruction.is_ip_rel_memory_operand()
+        && instruction.ip_rel_memory_address() == target.0
+}

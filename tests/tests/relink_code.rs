@@ -1,0 +1,401 @@
+//! System calls are found where control flow reaches them, and nowhere else; unused imports are left out.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test's helpers may fail like the test itself"
+)]
+
+use std::{fs, path::Path};
+
+use relic_relink::{
+    FilterLevel, RelinkError, RelinkOptions, RelinkReport, SystemCallPolicy, relink, report::Note,
+};
+use relic_tests::{kit::Kit, programs::run, runtime_library};
+
+/// Builds a guest and relinks it to `folder/out/app`.
+fn relinked(
+    folder: &Path,
+    files: &[(&str, &str)],
+    system_calls: SystemCallPolicy,
+    filter: FilterLevel,
+) -> Result<RelinkReport, RelinkError> {
+    let input = Kit::new().unwrap().build_text(files, folder).unwrap();
+    relink(&RelinkOptions {
+        input,
+        output: folder.join("out/app"),
+        runtime_library: Some(runtime_library().unwrap()),
+        system_calls,
+        filter,
+        ..RelinkOptions::default()
+    })
+}
+
+/// The names of the system calls in a program of one source.
+fn calls_in(name: &str, source: &str) -> Vec<&'static str> {
+    let folder = tempfile::tempdir().unwrap();
+    let report = relinked(
+        folder.path(),
+        &[(name, source)],
+        SystemCallPolicy::Trap,
+        FilterLevel::Keep,
+    )
+    .unwrap();
+    report.rewrites.iter().map(|rewrite| rewrite.was).collect()
+}
+
+const ALL_FOUR: &str = r#"
+    int main(int argc, char **argv)
+    {
+        (void)argv;
+        if (argc == 2)
+            __asm__ volatile("syscall" ::: "rcx", "r11", "memory");
+        if (argc == 3)
+            __asm__ volatile("int $0x80" ::: "memory");
+        if (argc == 4)
+            __asm__ volatile("sysenter" ::: "memory");
+        if (argc == 5)
+            __asm__ volatile("sysretq" ::: "memory");
+        printf("none\n");
+        return 0;
+    }"#;
+
+#[test]
+fn system_calls_are_refused_or_trapped() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", ALL_FOUR)];
+    let error = relinked(folder.path(), &files, SystemCallPolicy::Refuse, FilterLevel::Keep).unwrap_err();
+    let text = error.to_string();
+    for part in [
+        "4 system calls",
+        "syscall at 0x",
+        "int 0x80 at 0x",
+        "sysenter at 0x",
+        "sysret at 0x",
+        "--syscalls=trap",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
+    assert!(!folder.path().join("out").exists());
+
+    let report = relinked(folder.path(), &files, SystemCallPolicy::Trap, FilterLevel::Keep).unwrap();
+    assert_eq!(report.rewrites.len(), 4);
+    assert!(
+        report.notes.contains(&Note::Trapped { count: 4 }),
+        "{:?}",
+        report.notes
+    );
+    let program = folder.path().join("out/app");
+    assert_eq!(run(&program, &[]).unwrap().stdout, "none\n");
+    for arguments in [&["1"][..], &["1", "2"], &["1", "2", "3"], &["1", "2", "3", "4"]] {
+        let outcome = run(&program, arguments).unwrap();
+        assert!(outcome.stderr.contains("SIGILL"), "{outcome:?}");
+    }
+
+    let report = relinked(folder.path(), &files, SystemCallPolicy::Keep, FilterLevel::Keep).unwrap();
+    assert!(report.rewrites.is_empty());
+}
+
+/// The same bytes in immediates, displacements, between functions and in the middle of one are none.
+#[test]
+fn bytes_that_only_look_like_system_calls_are_none() {
+    let source = r#"
+        volatile unsigned sink;
+        __attribute__((noinline)) static void immediates(void)
+        {
+            sink = 0x0000050f;
+            sink = 0x80cd0734;
+            sink ^= 0x340f070f;
+            __asm__ volatile("movabs $0x50f050f050f050f, %%rax" ::: "rax");
+        }
+        /* Data that a jump passes over. */
+        __attribute__((noinline)) static int island(void)
+        {
+            int value;
+            __asm__ volatile("jmp 1f\n0: .byte 0x0f, 0x05, 0xcd, 0x80, 0x0f, 0x34\n1: movzbl 0b(%%rip), %0" : "=r"(value));
+            return value;
+        }
+        /* Data between functions. Its address is taken; 0x06 is no instruction. */
+        __asm__(".text\n.globl table\n.hidden table\ntable: .byte 0x0f, 0x05, 0x0f, 0x05, 0xcd, 0x80, 0x06, 0x0f, 0x07\n");
+        extern const unsigned char table[];
+        int main(void)
+        {
+            immediates();
+            return island() + table[0] - 30;
+        }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let report = relinked(
+        folder.path(),
+        &[("main.c", source)],
+        SystemCallPolicy::Refuse,
+        FilterLevel::Keep,
+    )
+    .unwrap();
+    assert!(report.rewrites.is_empty());
+    let unreached = report.notes.iter().find_map(|note| match note {
+        Note::UnreachedPairs { count } => Some(*count),
+        _ => None,
+    });
+    assert!(unreached.is_some_and(|count| count >= 10), "{:?}", report.notes);
+    assert_eq!(run(&folder.path().join("out/app"), &[]).unwrap().code, Some(0));
+}
+
+/// Behind a jump table, in a handler, and in code without unwind information.
+#[test]
+fn system_calls_are_found_wherever_control_flow_leads() {
+    let by_table = r#"
+        __attribute__((noinline)) static int choose(int number)
+        {
+            switch (number) {
+            case 0: return printf("a\n");
+            case 1: return puts("b");
+            case 2: return (int)strlen("c") * number;
+            case 3: __asm__ volatile("syscall" ::: "rcx", "r11", "memory"); return 7;
+            case 4: return number * 3 - 2;
+            case 5: free(malloc(3)); return 0;
+            case 6: return sceKernelUsleep(1);
+            default: return -1;
+            }
+        }
+        int main(int argc, char **argv) { (void)argv; return choose(argc); }"#;
+    assert_eq!(calls_in("main.c", by_table), ["syscall"]);
+
+    let in_handler = r#"
+        __attribute__((noinline)) static void fail(int number) { if (number > 1) throw number; }
+        int main(int argc, char **)
+        {
+            try {
+                fail(argc);
+            } catch (int number) {
+                __asm__ volatile("syscall" ::: "rcx", "r11", "memory");
+                return number;
+            }
+            return 0;
+        }"#;
+    assert_eq!(calls_in("main.cc", in_handler), ["syscall"]);
+
+    // Called directly, and by a pointer in data.
+    let without_unwind = r#"
+        __asm__(".text\n.globl bare\n.hidden bare\n.globl pointed\n.hidden pointed\n"
+                "bare: mov %rcx, %r10\nsyscall\nret\n.balign 16, 0xcc\npointed: int $0x80\nret\n");
+        extern void bare(void), pointed(void);
+        void (*volatile pointer)(void) = pointed;
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            if (argc > 1)
+                bare();
+            if (argc > 2)
+                pointer();
+            return 0;
+        }"#;
+    assert_eq!(calls_in("main.c", without_unwind), ["syscall", "int 0x80"]);
+}
+
+const DATA_IMPORTS: &str = r#"
+    /* A slot that data alone knows by distance, which is no way to use it. */
+    __asm__(".section .rodata\n.long \"SLOT\"@GOTPCREL\n.text\n");
+    int main(void)
+    {
+        printf("%s\n", __progname);
+        return 0;
+    }"#;
+
+#[test]
+fn data_imports_without_a_reference_are_left_out() {
+    let nid = relic_core::Nid::of("no_such_data");
+    let source = DATA_IMPORTS.replace("SLOT", &format!("{nid}#B#C"));
+    let files = [
+        ("imports.txt", "[libkernel]\nint no_such_data;\n"),
+        ("main.c", &*source),
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("out/app");
+    let kept = relinked(folder.path(), &files, SystemCallPolicy::Refuse, FilterLevel::Keep).unwrap();
+    assert!(kept.unused.is_empty());
+    let outcome = run(&program, &[]).unwrap();
+    assert_eq!(outcome.code, Some(2), "missing data: {outcome:?}");
+
+    let filtered = relinked(folder.path(), &files, SystemCallPolicy::Refuse, FilterLevel::Data).unwrap();
+    let unused: Vec<_> = filtered.unused.iter().map(|import| import.nid).collect();
+    assert_eq!(unused, [nid]);
+    assert_eq!(filtered.imports.len() + 1, kept.imports.len());
+    assert_eq!(filtered.relocations + 1, kept.relocations);
+    let outcome = run(&program, &[]).unwrap();
+    assert_eq!(
+        (&*outcome.stdout, outcome.code),
+        ("app\n", Some(0)),
+        "{outcome:?}"
+    );
+}
+
+/// A level-1 filter must see a reference whatever instruction makes it.
+#[test]
+fn data_imports_with_any_kind_of_reference_stay() {
+    let nid = relic_core::Nid::of("no_such_data");
+    for instruction in [
+        "movq \"S\"@GOTPCREL(%%rip), %%rax",
+        "cmpq $1, \"S\"@GOTPCREL(%%rip)",
+        "cmpq $0x12345678, \"S\"@GOTPCREL(%%rip)",
+        "testb $1, \"S\"@GOTPCREL(%%rip)",
+        "imulq $0x1234, \"S\"@GOTPCREL(%%rip), %%rax",
+        "cmpw $0x1234, \"S\"@GOTPCREL(%%rip)",
+        "leaq \"S\"@GOTPCREL(%%rip), %%rax",
+        "pushq \"S\"@GOTPCREL(%%rip)\npopq %%rax",
+    ] {
+        let instruction = instruction
+            .replace('S', &format!("{nid}#B#C"))
+            .replace('\n', "\\n")
+            .replace('"', "\\\"");
+        let source = format!(
+            "int main(void) {{ __asm__ volatile(\"{instruction}\" ::: \"rax\", \"cc\"); return 0; }}"
+        );
+        let files = [
+            ("imports.txt", "[libkernel]\nint no_such_data;\n"),
+            ("main.c", &*source),
+        ];
+        let folder = tempfile::tempdir().unwrap();
+        let report = relinked(folder.path(), &files, SystemCallPolicy::Refuse, FilterLevel::Data).unwrap();
+        assert!(report.unused.is_empty(), "{instruction}: {:?}", report.unused);
+    }
+}
+
+#[test]
+fn functions_that_no_reachable_code_calls_are_left_out() {
+    let source = r#"
+        /* Nothing leads to these two, of which the second is kept by the linker all the same. */
+        __attribute__((noinline, used)) static int last(void) { return puts("never"); }
+        __attribute__((noinline, used)) static int never(void) { return last() + (int)strlen("x"); }
+        __attribute__((noinline)) static int by_pointer(void) { return snprintf(NULL, 0, "four"); }
+        int (*volatile pointer)(void) = by_pointer;
+        __attribute__((noinline)) static int taken(const void *a, const void *b) { return memcmp(a, b, 1); }
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            int (*volatile local)(const void *, const void *) = taken;
+            printf("%d %d\n", pointer(), local("a", argc > 9 ? "b" : "a"));
+            return 0;
+        }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", source)];
+    let kept = relinked(folder.path(), &files, SystemCallPolicy::Refuse, FilterLevel::Data).unwrap();
+    assert!(kept.unused.is_empty(), "{:?}", kept.unused);
+    let report = relinked(
+        folder.path(),
+        &files,
+        SystemCallPolicy::Refuse,
+        FilterLevel::Reachable,
+    )
+    .unwrap();
+    let mut unused: Vec<_> = report.unused.iter().filter_map(|import| import.name).collect();
+    unused.sort_unstable();
+    assert_eq!(unused, ["puts", "strlen"]);
+    assert_eq!(report.relocations + 2, kept.relocations);
+    let outcome = run(&folder.path().join("out/app"), &[]).unwrap();
+    assert_eq!(
+        (&*outcome.stdout, outcome.code),
+        ("4 0\n", Some(0)),
+        "{outcome:?}"
+    );
+
+    // The stubs that are left push their slots' new indices.
+    let bytes = fs::read(folder.path().join("out/app")).unwrap();
+    let elf = goblin::elf::Elf::parse(&bytes).unwrap();
+    let text = elf
+        .program_headers
+        .iter()
+        .find(|header| header.p_type == 1)
+        .unwrap();
+    let code = &bytes[text.file_range()];
+    let mut indices = Vec::new();
+    for at in 0..=code.len() - 16 {
+        if code[at..at + 2] == [0xff, 0x25] && code[at + 6] == 0x68 && code[at + 11] == 0xe9 {
+            let word = |at: usize| u32::from_le_bytes(code[at..at + 4].try_into().unwrap());
+            let slot = u64::from(word(at + 2)) + at as u64 + 6;
+            let place = elf
+                .pltrelocs
+                .iter()
+                .position(|relocation| relocation.r_offset == slot);
+            assert_eq!(place, Some(word(at + 7) as usize));
+            indices.push(word(at + 7));
+        }
+    }
+    assert_eq!(indices.len(), elf.pltrelocs.len());
+    let dead = report
+        .rewrites
+        .iter()
+        .filter(|rewrite| rewrite.was == "unused linkage stub")
+        .count();
+    assert_eq!(dead, 2);
+}
+
+#[test]
+fn what_level_2_can_t_analyse_is_an_error() {
+    // A call to code without unwind information.
+    let bare = r#"
+        __asm__(".text\n.globl bare\n.hidden bare\nbare: ret\n");
+        extern void bare(void);
+        int main(void) { bare(); return 0; }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", bare)];
+    let error = relinked(
+        folder.path(),
+        &files,
+        SystemCallPolicy::Refuse,
+        FilterLevel::Reachable,
+    )
+    .unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("without unwind information") && text.contains("--unused-filter"),
+        "{text}"
+    );
+    assert!(!folder.path().join("out").exists());
+    assert!(relinked(folder.path(), &files, SystemCallPolicy::Refuse, FilterLevel::Data).is_ok());
+}
+
+/// Programs and modules do the same with the strictest filter.
+#[test]
+fn filtered_programs_run() {
+    let kit = Kit::new().unwrap();
+    for guest in ["hello", "threads", "title", "exceptions"] {
+        let folder = tempfile::tempdir().unwrap();
+        let input = kit.build_guest(&kit.guest(guest), folder.path()).unwrap();
+        let [kept, filtered] = [FilterLevel::Keep, FilterLevel::Reachable].map(|filter| {
+            let output = folder.path().join("out/app");
+            relink(&RelinkOptions {
+                input: input.clone(),
+                output: output.clone(),
+                runtime_library: Some(runtime_library().unwrap()),
+                filter,
+                ..RelinkOptions::default()
+            })
+            .unwrap();
+            run(&output, &[]).unwrap()
+        });
+        assert_eq!(
+            (&kept.stdout, kept.code),
+            (&filtered.stdout, filtered.code),
+            "{guest}: {filtered:?}"
+        );
+    }
+}
+
+#[test]
+fn the_filter_loses_no_relocation_of_ordinary_programs() {
+    let kit = Kit::new().unwrap();
+    for guest in ["hello", "threads", "title", "exceptions"] {
+        let folder = tempfile::tempdir().unwrap();
+        let input = kit.build_guest(&kit.guest(guest), folder.path()).unwrap();
+        let [kept, filtered] = [FilterLevel::Keep, FilterLevel::Data].map(|filter| {
+            let output = folder.path().join("out/app");
+            let options = RelinkOptions {
+                input: input.clone(),
+                output: output.clone(),
+                filter,
+                ..RelinkOptions::default()
+            };
+            (relink(&options).unwrap().relocations, fs::read(output).unwrap())
+        });
+        assert!(kept == filtered, "{guest}");
+    }
+}

@@ -1,0 +1,426 @@
+//! Titles with modules: what belongs together is found and bound, and what can't be is refused.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test's helpers may fail like the test itself"
+)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use goblin::elf::Elf;
+use relic_relink::{RelinkError, RelinkOptions, RelinkReport, relink};
+use relic_tests::{kit::Kit, programs::run, runtime_library};
+
+/// A guest of one source and modules of one source each: name, exports, source.
+fn build(kit: &Kit, main: &str, modules: &[(&str, &str, &str)], out: &Path) -> PathBuf {
+    let modules: Vec<(String, &str)> = modules
+        .iter()
+        .flat_map(|(name, exports, source)| {
+            [("exports.txt", *exports), ("module.c", *source)]
+                .map(|(file, text)| (format!("modules/{name}/{file}"), text))
+        })
+        .collect();
+    let mut files: Vec<(&str, &str)> = modules.iter().map(|(name, text)| (&**name, *text)).collect();
+    files.push(("main.c", main));
+    kit.build_text(&files, out).unwrap()
+}
+
+const ONE: (&str, &str, &str) = ("libone", "int one(void);", "int one(void) { return 1; }");
+const CALLS_ONE: &str = "int main(void) { return one(); }";
+
+fn options(input: &Path, output: &Path) -> RelinkOptions {
+    RelinkOptions {
+        input: input.to_owned(),
+        output: output.to_owned(),
+        ..RelinkOptions::default()
+    }
+}
+
+/// Relinks `folder/eboot.bin`, which must be refused and leave nothing.
+fn refused(folder: &Path) -> RelinkError {
+    let output = folder.join("out/app");
+    let error = relink(&options(&folder.join("eboot.bin"), &output)).unwrap_err();
+    assert!(!folder.join("out").exists(), "{error}");
+    error
+}
+
+fn relinked(folder: &Path) -> RelinkReport {
+    relink(&options(&folder.join("eboot.bin"), &folder.join("out/app"))).unwrap()
+}
+
+#[test]
+fn modules_are_shared_objects_without_code_for_the_loader() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    kit.build_guest(&kit.guest("title"), folder.path()).unwrap();
+    let report = relinked(folder.path());
+    let listed: Vec<_> = report
+        .modules
+        .iter()
+        .map(|module| (&*module.path, &*module.output, module.at_start))
+        .collect();
+    assert_eq!(
+        listed,
+        [
+            (
+                "sce_module/libfirst.prx",
+                "app0/sce_module/libfirst.guest.prx",
+                true
+            ),
+            (
+                "sce_module/libplug.prx",
+                "app0/sce_module/libplug.guest.prx",
+                false
+            ),
+            (
+                "sce_module/libsecond.prx",
+                "app0/sce_module/libsecond.guest.prx",
+                true
+            ),
+        ]
+    );
+    let bound = report.imports.iter().filter(|import| import.bound).count();
+    assert!(bound >= 8, "{:?}", report.imports);
+
+    let program = fs::read(folder.path().join("out/app")).unwrap();
+    let program = Elf::parse(&program).unwrap();
+    assert_eq!(
+        program.libraries,
+        [
+            "librelic.so",
+            "$ORIGIN/app0/sce_module/libfirst.guest.prx",
+            "$ORIGIN/app0/sce_module/libsecond.guest.prx"
+        ]
+    );
+    for module in &report.modules {
+        let bytes = fs::read(folder.path().join("out").join(&module.output)).unwrap();
+        let elf = Elf::parse(&bytes).unwrap();
+        assert_eq!(
+            (elf.header.e_type, elf.header.e_entry, elf.interpreter),
+            (3, 0, None)
+        );
+        let tags: Vec<u64> = elf
+            .dynamic
+            .as_ref()
+            .unwrap()
+            .dyns
+            .iter()
+            .map(|entry| entry.d_tag)
+            .collect();
+        for (tag, name) in [(12, "INIT"), (13, "FINI"), (25, "INIT_ARRAY"), (26, "FINI_ARRAY")] {
+            assert!(!tags.contains(&tag), "{name} of {}", module.path);
+        }
+        // No name that a system library may have: nothing can be interposed.
+        let file_name = module.path.rsplit('/').next().unwrap();
+        let defined = elf.dynsyms.iter().filter(|symbol| symbol.st_shndx != 0);
+        for symbol in defined {
+            let name = elf.dynstrtab.get_at(symbol.st_name).unwrap();
+            assert!(name == "relic_module" || name.contains(file_name), "{name}");
+            // glibc takes a symbol at 0 for an undefined one.
+            assert!(symbol.st_value != 0 || symbol.st_type() == 6, "{name} is at 0");
+        }
+    }
+}
+
+#[test]
+fn the_same_title_gives_the_same_bytes() {
+    let kit = Kit::new().unwrap();
+    let outputs = [1, 2].map(|_| {
+        let folder = tempfile::tempdir().unwrap();
+        kit.build_guest(&kit.guest("title"), folder.path()).unwrap();
+        let report = relinked(folder.path());
+        let mut files: Vec<Vec<u8>> = report
+            .modules
+            .iter()
+            .map(|module| fs::read(folder.path().join("out").join(&module.output)).unwrap())
+            .collect();
+        files.push(fs::read(folder.path().join("out/app")).unwrap());
+        files
+    });
+    assert!(outputs[0] == outputs[1]);
+}
+
+#[test]
+fn two_module_folders_are_refused() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    build(&kit, CALLS_ONE, &[ONE], folder.path());
+    fs::create_dir(folder.path().join("sce_modules")).unwrap();
+    let error = refused(folder.path());
+    assert!(matches!(error, RelinkError::TwoModuleFolders { .. }), "{error}");
+    // Either name will do.
+    fs::remove_dir(folder.path().join("sce_modules")).unwrap();
+    fs::rename(
+        folder.path().join("sce_module"),
+        folder.path().join("sce_modules"),
+    )
+    .unwrap();
+    assert_eq!(relinked(folder.path()).modules[0].path, "sce_modules/libone.prx");
+}
+
+#[test]
+fn modules_that_need_each_other_are_refused() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let one = ("libone", "int one(void);", "int one(void) { return two() + 1; }");
+    let two = ("libtwo", "int two(void);", "int two(void) { return one() + 1; }");
+    build(&kit, CALLS_ONE, &[one, two], folder.path());
+    let error = refused(folder.path()).to_string();
+    assert!(error.contains("libone.prx, sce_module/libtwo.prx"), "{error}");
+    assert!(error.contains("circle"), "{error}");
+}
+
+#[test]
+fn an_import_that_two_modules_answer_is_refused() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let two = ("libtwo", "int two(void);", "int two(void) { return 2; }");
+    let main = "int main(void) { return one() + two(); }";
+    build(&kit, main, &[ONE, two], folder.path());
+    // The second says that it is the first, and exports the same.
+    let path = folder.path().join("sce_module/libtwo.prx");
+    let mut bytes = fs::read(&path).unwrap();
+    let mut replace = |from: &str, to: &str| {
+        let places: Vec<usize> = bytes
+            .windows(from.len())
+            .enumerate()
+            .filter(|(_, window)| *window == from.as_bytes())
+            .map(|(at, _)| at)
+            .collect();
+        assert!(!places.is_empty(), "{from}");
+        for at in places {
+            bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+        }
+    };
+    replace(
+        relic_core::Nid::of("two").as_str(),
+        relic_core::Nid::of("one").as_str(),
+    );
+    replace("libtwo\0", "libone\0");
+    fs::write(&path, bytes).unwrap();
+    let error = refused(folder.path()).to_string();
+    for part in ["libone", "sce_module/libone.prx", "sce_module/libtwo.prx", "both"] {
+        assert!(error.contains(part), "{error}");
+    }
+}
+
+#[test]
+fn two_files_of_one_name_are_refused() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    build(&kit, CALLS_ONE, &[ONE], folder.path());
+    fs::copy(
+        folder.path().join("sce_module/libone.prx"),
+        folder.path().join("libone.sprx"),
+    )
+    .unwrap();
+    let error = refused(folder.path());
+    assert!(matches!(error, RelinkError::SameModule { .. }), "{error}");
+}
+
+#[test]
+fn a_broken_module_is_named_and_nothing_is_written() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    build(&kit, CALLS_ONE, &[ONE], folder.path());
+    let path = folder.path().join("sce_module/libone.prx");
+    let good = fs::read(&path).unwrap();
+    fs::write(&path, &good[..good.len() / 2]).unwrap();
+    let error = refused(folder.path()).to_string();
+    assert!(
+        error.contains("libone.prx") && error.contains("beyond the file"),
+        "{error}"
+    );
+    // A program is no module.
+    fs::copy(folder.path().join("eboot.bin"), &path).unwrap();
+    let error = refused(folder.path()).to_string();
+    assert!(
+        error.contains("libone.prx") && error.contains("0xfe10"),
+        "{error}"
+    );
+}
+
+/// A module somewhere else than in the title's folder is found where the user says, and by its type 3 too.
+#[test]
+fn modules_are_found_in_named_folders() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    build(&kit, CALLS_ONE, &[ONE], folder.path());
+    let elsewhere = tempfile::tempdir().unwrap();
+    let place = elsewhere.path().join("deep/down");
+    fs::create_dir_all(&place).unwrap();
+    let mut bytes = fs::read(folder.path().join("sce_module/libone.prx")).unwrap();
+    bytes[16..18].copy_from_slice(&3_u16.to_le_bytes());
+    fs::write(place.join("libone.prx"), bytes).unwrap();
+    fs::remove_dir_all(folder.path().join("sce_module")).unwrap();
+    let output = folder.path().join("out/app");
+    let mut options = RelinkOptions {
+        module_folders: vec![elsewhere.path().to_owned(), elsewhere.path().to_owned()],
+        runtime_library: Some(runtime_library().unwrap()),
+        ..options(&folder.path().join("eboot.bin"), &output)
+    };
+    let report = relink(&options).unwrap();
+    assert_eq!(report.modules[0].output, "app0/deep/down/libone.guest.prx");
+    assert_eq!(run(&output, &[]).unwrap().code, Some(1));
+
+    // Without it the program is relinked, and the function missing.
+    options.module_folders.clear();
+    options.output = folder.path().join("without/app");
+    assert!(relink(&options).unwrap().modules.is_empty());
+    let outcome = run(&options.output, &[]).unwrap();
+    assert_eq!(outcome.code, Some(70), "{outcome:?}");
+    assert!(outcome.stderr.contains("libone"), "{outcome:?}");
+}
+
+#[test]
+fn a_missing_function_of_a_module_is_named_by_the_trap() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        (
+            "imports.txt",
+            "[libkernel]\nint scePthreadAttrNobody(ScePthreadAttr *attributes);\n",
+        ),
+        ("main.c", "int main(void) { return one(); }"),
+        ("modules/libone/exports.txt", "int one(void);"),
+        (
+            "modules/libone/one.c",
+            "int one(void) { ScePthreadAttr nothing = 0; return scePthreadAttrNobody(&nothing); }",
+        ),
+    ];
+    let input = kit.build_text(&files, folder.path()).unwrap();
+    let output = folder.path().join("out/app");
+    relink(&RelinkOptions {
+        runtime_library: Some(runtime_library().unwrap()),
+        ..options(&input, &output)
+    })
+    .unwrap();
+    let outcome = run(&output, &[]).unwrap();
+    assert_eq!(outcome.code, Some(70), "{outcome:?}");
+    let nid = relic_core::Nid::of("scePthreadAttrNobody");
+    assert!(
+        outcome
+            .stderr
+            .contains(&format!("libkernel (name unknown) (NID {nid})")),
+        "{outcome:?}"
+    );
+    assert!(
+        outcome.stderr.contains("libone.guest.prx"),
+        "the caller is in the module: {outcome:?}"
+    );
+}
+
+#[test]
+fn a_run_path_must_be_rooted() {
+    let folder = tempfile::tempdir().unwrap();
+    let kit = Kit::new().unwrap();
+    build(&kit, CALLS_ONE, &[ONE], folder.path());
+    let relink_to = |path: &str| {
+        relink(&RelinkOptions {
+            run_path: Some(path.to_owned()),
+            ..options(&folder.path().join("eboot.bin"), &folder.path().join("out/app"))
+        })
+    };
+    for wrong in ["libs", "", "$ORIGINAL/libs", "/a:/b"] {
+        assert!(
+            matches!(relink_to(wrong), Err(RelinkError::RunPath { .. })),
+            "{wrong}"
+        );
+    }
+    assert!(!folder.path().join("out").exists());
+    for (path, in_module) in [
+        ("/opt/relic/lib", "/opt/relic/lib"),
+        ("$ORIGIN/../lib", "$ORIGIN/../../../lib"),
+    ] {
+        relink_to(path).unwrap();
+        let read = |name: &str| fs::read(folder.path().join("out").join(name)).unwrap();
+        assert_eq!(Elf::parse(&read("app")).unwrap().runpaths, [path]);
+        let module = read("app0/sce_module/libone.guest.prx");
+        assert_eq!(Elf::parse(&module).unwrap().runpaths, [in_module]);
+    }
+}
+
+/// A SELF container around an ELF file: one record for each program header that has bytes of its own.
+fn wrap(elf: &[u8], flags: u64) -> Vec<u8> {
+    let word = |at: usize| u64::from_le_bytes(elf[at..at + 8].try_into().unwrap());
+    let count = usize::from(elf[56]);
+    let parts: Vec<(u64, usize, usize)> = (0..count)
+        .filter(|index| elf[64 + 56 * index] == 1 && elf[65 + 56 * index] == 0)
+        .map(|index| {
+            (
+                index as u64,
+                word(72 + 56 * index) as usize,
+                word(96 + 56 * index) as usize,
+            )
+        })
+        .collect();
+    // A digest stands in front of each part's bytes.
+    let records = 2 * parts.len();
+    let mut file = vec![0x4f, 0x15, 0x3d, 0x1d];
+    file.resize(0x18, 0);
+    file.extend((records as u16).to_le_bytes());
+    file.resize(0x20, 0);
+    let headers = 64 + 56 * count;
+    let mut at = (0x20 * (records + 1) + headers).next_multiple_of(16);
+    for (index, _, size) in &parts {
+        for (kind, size) in [(flags & !0x800, 16), (flags | 0x800 | index << 20, *size)] {
+            for value in [kind, at as u64, size as u64, size as u64] {
+                file.extend(value.to_le_bytes());
+            }
+            at += size;
+        }
+    }
+    file.extend(&elf[..headers]);
+    file.resize(file.len().next_multiple_of(16), 0);
+    for (_, offset, size) in parts {
+        file.extend([0xdd; 16]);
+        file.extend(&elf[offset..offset + size]);
+    }
+    file
+}
+
+#[test]
+fn a_plain_container_is_unpacked() {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    build(&kit, CALLS_ONE, &[ONE], folder.path());
+    let read = || {
+        relinked(folder.path());
+        ["app", "app0/sce_module/libone.guest.prx"]
+            .map(|name| fs::read(folder.path().join("out").join(name)).unwrap())
+    };
+    let expected = read();
+    let paths = ["eboot.bin", "sce_module/libone.prx"].map(|name| folder.path().join(name));
+    let plain = paths.clone().map(|path| fs::read(path).unwrap());
+    for (path, elf) in paths.iter().zip(&plain) {
+        fs::write(path, wrap(elf, 0)).unwrap();
+    }
+    assert!(read() == expected);
+    fs::remove_dir_all(folder.path().join("out")).unwrap();
+
+    let eboot = &paths[0];
+    let container = wrap(&plain[0], 0);
+    for (flags, part) in [(2, "encrypted"), (8, "compressed")] {
+        fs::write(eboot, wrap(&plain[0], flags)).unwrap();
+        let error = refused(folder.path()).to_string();
+        assert!(
+            error.contains("SELF container") && error.contains(part),
+            "{error}"
+        );
+    }
+    // Each cut is an error, none a panic.
+    for length in (0..container.len()).step_by(997) {
+        fs::write(eboot, &container[..length]).unwrap();
+        refused(folder.path());
+    }
+    // A part that belongs far away must not fill the memory.
+    let mut far = container.clone();
+    let headers = 0x20 * (usize::from(container[0x18]) + 1);
+    far[headers + 72..headers + 80].copy_from_slice(&(1_u64 << 40).to_le_bytes());
+    fs::write(eboot, far).unwrap();
+    let error = refused(folder.path()).to_string();
+    assert!(error.contains("0x10000000000"), "{error}");
+}
