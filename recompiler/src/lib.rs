@@ -6,6 +6,7 @@ pub mod artifact;
 pub mod binary;
 mod cfg;
 mod decode;
+pub mod inspect;
 mod ir;
 pub mod page_table;
 mod passes;
@@ -26,6 +27,7 @@ pub use rect_list::rect_list_geometry;
 pub use refusal::{ProgramCounter, Reason, Refusal};
 pub use specialization::{BufferShape, FlatLocation, ImageShape, NumericClass, Specialization};
 
+use inspect::Clock;
 use refusal::Fault;
 
 /// A program that was understood: its IR, its plan and its interface.
@@ -85,20 +87,28 @@ impl Program {
 /// # Errors
 /// The first instruction that is unknown, has no translation or uses a resource that cannot be found.
 pub fn analyse(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, Refusal> {
-    pipeline(binary, profile).map_err(|fault| fault.refuse(binary.stage.stage()))
+    pipeline(binary, profile, &mut Clock::default())
+        .map(|(program, _)| program)
+        .map_err(|fault| fault.refuse(binary.stage.stage()))
 }
 
-fn pipeline(binary: &ShaderBinary<'_>, profile: &Profile) -> Result<Program, Fault> {
+fn pipeline(
+    binary: &ShaderBinary<'_>,
+    profile: &Profile,
+    clock: &mut Clock,
+) -> Result<(Program, cfg::Cfg), Fault> {
     let cfg = cfg::build(binary)?;
+    clock.lap("decode and blocks");
     let blocks = cfg::structured::lower(&cfg)?;
-    let program = build(binary, profile, &cfg, &blocks, false);
-    match program {
+    clock.lap("structure");
+    let program = match build(binary, profile, &cfg, &blocks, false, clock) {
         // Addresses that no plan can find before the draw are followed by the program itself, where the device can.
         Err(fault) if fault.is_about_addresses() && profile.features.contains(Features::GUEST_POINTERS) => {
-            build(binary, profile, &cfg, &blocks, true)
+            build(binary, profile, &cfg, &blocks, true, clock)
         }
         program => program,
-    }
+    }?;
+    Ok((program, cfg))
 }
 
 fn build(
@@ -107,20 +117,28 @@ fn build(
     cfg: &cfg::Cfg,
     blocks: &[cfg::structured::StructuredBlock],
     pointers: bool,
+    clock: &mut Clock,
 ) -> Result<Program, Fault> {
     let (mut function, interface) = translate::translate(binary, cfg, blocks, pointers)?;
     check(&function, "translation")?;
+    clock.lap("translate");
     passes::dead::remove_dead(&mut function);
     passes::simplify::simplify(&mut function);
     check(&function, "simplification")?;
+    clock.lap("simplify");
     passes::numbering::number_values(&mut function);
+    clock.lap("number values");
     passes::lanes::drop_uniform_reads(&mut function);
+    clock.lap("lanes");
     passes::votes::relax_votes(&mut function);
+    clock.lap("votes");
     passes::simplify::simplify(&mut function);
     passes::dead::remove_dead(&mut function);
     passes::straighten::straighten(&mut function);
     check(&function, "straightening")?;
+    clock.lap("straighten");
     let plan = passes::resources::find_resources(&mut function, profile.storage_buffer_alignment, pointers)?;
+    clock.lap("resources");
     if let StageRegisters::Compute { num_thread, .. } = binary.stage {
         let threads = num_thread
             .iter()

@@ -1,11 +1,12 @@
-//! `relic shader`: one shader's machine code as assembly or as SPIR-V.
+//! `relic shader`: one shader's machine code as assembly, blocks, IR or SPIR-V.
 
-use std::{fmt::Write as _, fs, path::PathBuf, process::ExitCode};
+use std::{fmt::Write as _, fs, path::PathBuf, process::ExitCode, time::Instant};
 
 use relic_core::GuestAddress;
 use relic_recompiler::{
     BufferShape, DescriptorKind, Dialect, ImageShape, Profile, ProgramCounter, ShaderBinary, Specialization,
-    StageRegisters, analyse, disassemble,
+    StageRegisters, disassemble,
+    inspect::{Inspection, inspect},
 };
 
 use crate::{failure::Failure, output};
@@ -13,7 +14,8 @@ use crate::{failure::Failure, output};
 /// Print a shader's machine code as assembly, or recompile it to SPIR-V
 ///
 /// FILE holds raw machine code: little-endian words, without a header around them. SPIR-V goes to standard output as
-/// a binary module; descriptors get default shapes (raw buffers, float images).
+/// a binary module; descriptors get default shapes (raw buffers, float images). Guest pointers are followed through a
+/// page table, as on a device that has buffer addresses.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Raw machine code
@@ -24,12 +26,15 @@ pub struct Arguments {
     /// What to print
     #[arg(long, value_enum, default_value_t = Emit::Asm)]
     emit: Emit,
-    /// Registers that shape the program, for SPIR-V: NAME=VALUE (a wrong name lists those of the stage)
+    /// Registers that shape the program, for all but assembly: NAME=VALUE (a wrong name lists those of the stage)
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = register)]
     registers: Vec<(String, u32)>,
     /// Decode as desktop gfx10.3 instead of the console's gfx10.1
     #[arg(long)]
     gfx1030: bool,
+    /// Say on standard error how large the program is at each stage, and how long each pass took
+    #[arg(long)]
+    statistics: bool,
 }
 
 /// The hardware stage.
@@ -48,6 +53,10 @@ enum Stage {
 enum Emit {
     /// Assembly with program counters
     Asm,
+    /// Basic blocks and where they lead
+    Cfg,
+    /// The intermediate representation behind all passes
+    Ir,
     /// A SPIR-V module
     Spirv,
 }
@@ -89,11 +98,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
                 None => Ok(ExitCode::SUCCESS),
             }
         }
-        Emit::Spirv => {
-            let module = recompile(arguments, &code, dialect)?;
-            output::print_bytes(&module)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Emit::Cfg | Emit::Ir | Emit::Spirv => recompile(arguments, &code, dialect),
     }
 }
 
@@ -137,7 +142,7 @@ fn listing(code: &[u32], dialect: Dialect) -> Listing {
     listing
 }
 
-fn recompile(arguments: &Arguments, code: &[u32], dialect: Dialect) -> Result<Vec<u8>, Failure> {
+fn recompile(arguments: &Arguments, code: &[u32], dialect: Dialect) -> Result<ExitCode, Failure> {
     let binary = ShaderBinary {
         stage: stage_registers(arguments.stage, &arguments.registers)?,
         dialect,
@@ -145,7 +150,21 @@ fn recompile(arguments: &Arguments, code: &[u32], dialect: Dialect) -> Result<Ve
         code,
     };
     let refused = || format!("recompiling {}", arguments.file.display());
-    let program = analyse(&binary, &Profile::default()).map_err(Failure::work(refused()))?;
+    let (program, inspection) = inspect(&binary, &Profile::default()).map_err(Failure::work(refused()))?;
+    if arguments.statistics {
+        eprint!("{}", statistics(&inspection));
+    }
+    match arguments.emit {
+        Emit::Cfg => {
+            output::print(&inspection.blocks)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Emit::Ir => {
+            output::print(&program.ir())?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Emit::Asm | Emit::Spirv => {}
+    }
     let of_kind = |kind| {
         let descriptors = program.plan().descriptors.iter();
         descriptors.filter(|source| source.kind == kind).count()
@@ -156,14 +175,40 @@ fn recompile(arguments: &Arguments, code: &[u32], dialect: Dialect) -> Result<Ve
         names: true,
         ..Specialization::default()
     };
+    let start = Instant::now();
     let artifact = program
         .specialise(&specialization)
         .map_err(Failure::work(refused()))?;
-    Ok(artifact
+    if arguments.statistics {
+        let time = start.elapsed().as_secs_f64() * 1e6;
+        eprintln!(
+            "{time:9.1} us  emit SPIR-V\n{:9} words of SPIR-V",
+            artifact.spirv.len()
+        );
+    }
+    let module: Vec<u8> = artifact
         .spirv
         .iter()
         .flat_map(|word| word.to_le_bytes())
-        .collect())
+        .collect();
+    output::print_bytes(&module)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn statistics(inspection: &Inspection) -> String {
+    let mut text = String::new();
+    for (count, what) in [
+        (inspection.instructions, "reachable instructions"),
+        (inspection.block_count, "basic blocks"),
+        (inspection.structured_blocks, "structured blocks"),
+        (inspection.values, "values of the IR"),
+    ] {
+        let _ = writeln!(text, "{count:9} {what}");
+    }
+    for (pass, time) in &inspection.passes {
+        let _ = writeln!(text, "{:9.1} us  {pass}", time.as_secs_f64() * 1e6);
+    }
+    text
 }
 
 /// `NAME=VALUE`, the value decimal or with 0x.

@@ -232,6 +232,34 @@ fn assembly_of_raw_code() {
 }
 
 #[test]
+fn a_shader_at_every_stage_of_its_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("code.bin");
+    // s_cmp_eq_u32 s0, 0; s_cbranch_scc1 +1; v_mov_b32 v1, 1; s_endpgm
+    let words = [0xbf06_8000_u32, 0xbf85_0001, 0x7e02_0281, 0xbf81_0000];
+    fs::write(&file, words.map(u32::to_le_bytes).concat()).unwrap();
+    let shader = |emit: &str| {
+        run(relic()
+            .arg("shader")
+            .arg(&file)
+            .args(["--stage", "cs", "--statistics", "--emit", emit]))
+    };
+    let (code, stdout, stderr) = shader("cfg");
+    assert_eq!(code, Some(0));
+    assert!(stdout.contains("Scc1: to b2, else b1"), "{stdout}");
+    assert!(
+        stderr.contains("3 basic blocks") && stderr.contains("us  translate"),
+        "{stderr}"
+    );
+    let (code, stdout, _) = shader("ir");
+    assert_eq!(code, Some(0));
+    assert!(stdout.contains("return"), "{stdout}");
+    let (code, _, stderr) = shader("spirv");
+    assert_eq!(code, Some(0));
+    assert!(stderr.contains("words of SPIR-V"), "{stderr}");
+}
+
+#[test]
 fn info_lists_imports_and_what_relic_has() {
     let Some(guest) = Guest::build("hello", None) else {
         return;

@@ -108,13 +108,11 @@ impl Emitter<'_> {
         let dword = match dwords[number] {
             Some(dword) => dword,
             None => {
-                let bytes = self.word(4 * number as u32);
-                let place = self.fold2(S::IAdd, address, bytes)?;
-                let mut dword = self.load_dword(descriptor, place)?;
+                let mut dword = self.load_dword(descriptor, address, number as u32)?;
                 if info.bytes < 4 {
                     // Small elements start anywhere in their dword.
                     let (three, eight) = (self.word(3), self.word(8));
-                    let byte = self.fold2(S::BitwiseAnd, place, three)?;
+                    let byte = self.fold2(S::BitwiseAnd, address, three)?;
                     let shift = self.fold2(S::IMul, byte, eight)?;
                     dword = self.fold2(S::ShiftRightLogical, dword, shift)?;
                 }
@@ -239,9 +237,7 @@ impl Emitter<'_> {
             _ => {
                 for (number, value) in dwords.into_iter().enumerate() {
                     if let Some(value) = value {
-                        let bytes = self.word(4 * number as u32);
-                        let place = self.fold2(S::IAdd, address, bytes)?;
-                        self.store_dword(descriptor, place, value)?;
+                        self.store_dword(descriptor, address, number as u32, value)?;
                     }
                 }
             }

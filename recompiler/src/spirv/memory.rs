@@ -102,23 +102,7 @@ impl Emitter<'_> {
         if let Some(&id) = self.buffers.get(&(descriptor, bits)) {
             return id;
         }
-        let element = self.b.type_int(bits, 0);
-        // One array and block for each element width: rspirv merges equal types, and decorations come once.
-        let known = self.block_types.get(&bits).copied();
-        let block = match known {
-            Some(block) => block,
-            None => {
-                let array = self.b.type_runtime_array(element);
-                self.b
-                    .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
-                let block = self.b.type_struct([array]);
-                self.b
-                    .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
-                self.b.decorate(block, Decoration::Block, Vec::new());
-                self.block_types.insert(bits, block);
-                block
-            }
-        };
+        let block = self.storage_block(bits);
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
         self.b
             .decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
@@ -133,6 +117,24 @@ impl Emitter<'_> {
         self.b.decorate(variable, Decoration::Aliased, Vec::new());
         self.buffers.insert((descriptor, bits), variable);
         variable
+    }
+
+    /// A storage block of elements of a width. There is one for each: rspirv merges equal types, and decorations come
+    /// once.
+    pub(super) fn storage_block(&mut self, bits: u32) -> Word {
+        if let Some(&block) = self.block_types.get(&bits) {
+            return block;
+        }
+        let element = self.b.type_int(bits, 0);
+        let array = self.b.type_runtime_array(element);
+        self.b
+            .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
+        let block = self.b.type_struct([array]);
+        self.b
+            .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+        self.b.decorate(block, Decoration::Block, Vec::new());
+        self.block_types.insert(bits, block);
+        block
     }
 
     fn element(&mut self, descriptor: u32, bits: u32, index: Word) -> Emitted {
@@ -180,7 +182,9 @@ impl Emitter<'_> {
                 None => lane,
             });
         }
-        let mut address = offset;
+        // What components of one element share comes first: it is computed once.
+        let mut shared = self.residual(descriptor, shape.misaligned)?;
+        let mut offset = offset;
         match index {
             Some(index) if shape.swizzled => {
                 // ((i / s) * stride + (o / e) * e) * s + (i % s) * e + o % e, with elements of 4 bytes.
@@ -197,35 +201,39 @@ impl Emitter<'_> {
                 let inner = self.fold2(S::ShiftLeftLogical, inner, two)?;
                 let byte = self.fold2(S::BitwiseAnd, offset, three)?;
                 let inner = self.fold2(S::IAdd, inner, byte)?;
-                address = self.fold2(S::IAdd, outer, inner)?;
+                offset = self.fold2(S::IAdd, outer, inner)?;
             }
             Some(index) => {
                 let stride = self.word(shape.stride);
                 let start = self.fold2(S::IMul, index, stride)?;
-                address = self.fold2(S::IAdd, start, offset)?;
+                shared = self.fold2(S::IAdd, start, shared)?;
             }
             None => {}
         }
-        if shape.misaligned {
-            let number = self.program.plan.descriptors[..descriptor as usize]
-                .iter()
-                .filter(|d| d.kind == crate::plan::DescriptorKind::Buffer)
-                .count() as u32;
-            // Kept beside the flat words of the block, under numbers that no word has.
-            let key = u32::MAX - number;
-            let residual = match self.flat_values.get(&key) {
-                Some(&residual) => residual,
-                None => {
-                    let packed = self.flat(self.program.plan.flat.len() as u32 + number / 4)?;
-                    let (word, shift, eight) = (self.u32(), self.word(8 * (number % 4)), self.word(8));
-                    let residual = self.op(S::BitFieldUExtract, word, &[packed, shift, eight])?;
-                    self.flat_values.insert(key, residual);
-                    residual
-                }
-            };
-            address = self.fold2(S::IAdd, address, residual)?;
+        self.fold2(S::IAdd, shared, offset)
+    }
+
+    /// What a misaligned base leaves over, in bytes: 0 for others.
+    fn residual(&mut self, descriptor: u32, misaligned: bool) -> Emitted {
+        if !misaligned {
+            return Ok(self.word(0));
         }
-        Ok(address)
+        let number = self.program.plan.descriptors[..descriptor as usize]
+            .iter()
+            .filter(|d| d.kind == crate::plan::DescriptorKind::Buffer)
+            .count() as u32;
+        // Kept beside the flat words of the block, under numbers that no word has.
+        let key = u32::MAX - number;
+        Ok(match self.flat_values.get(&key) {
+            Some(&residual) => residual,
+            None => {
+                let packed = self.flat(self.program.plan.flat.len() as u32 + number / 4)?;
+                let (word, shift, eight) = (self.u32(), self.word(8 * (number % 4)), self.word(8));
+                let residual = self.op(S::BitFieldUExtract, word, &[packed, shift, eight])?;
+                self.flat_values.insert(key, residual);
+                residual
+            }
+        })
     }
 
     fn dword_index(&mut self, address: Word) -> Emitted {
@@ -233,9 +241,16 @@ impl Emitter<'_> {
         self.fold2(S::ShiftRightLogical, address, two)
     }
 
-    /// The dword that holds byte `address` of the binding.
-    pub(super) fn load_dword(&mut self, descriptor: u32, address: Word) -> Emitted {
-        let index = self.dword_index(address)?;
+    /// Index of the dword some dwords behind a byte address. It does not wrap where the address would: what lies past the
+    /// end of 32 bits lies past the end of the binding.
+    fn dword_at(&mut self, address: Word, further: u32) -> Emitted {
+        let (index, further) = (self.dword_index(address)?, self.word(further));
+        self.fold2(S::IAdd, index, further)
+    }
+
+    /// The dword that holds byte `address` of the binding, or one `further` behind it.
+    pub(super) fn load_dword(&mut self, descriptor: u32, address: Word, further: u32) -> Emitted {
+        let index = self.dword_at(address, further)?;
         let pointer = self.element(descriptor, 32, index)?;
         let word = self.u32();
         self.op(S::Load, word, &[pointer])
@@ -248,13 +263,13 @@ impl Emitter<'_> {
             .get(&descriptor)
             .map_or(0, |shape| shape.ragged);
         if ragged == 0 {
-            return self.load_dword(descriptor, address);
+            return self.load_dword(descriptor, address, 0);
         }
         let (word, truth) = (self.u32(), self.b.type_bool());
         let variable = self.buffer_view(descriptor, 32);
         let length = vec![Operand::IdRef(variable), Operand::LiteralBit32(0)];
         let length = self.op_with(S::ArrayLength, word, length)?;
-        let value = self.load_dword(descriptor, address)?;
+        let value = self.load_dword(descriptor, address, 0)?;
         let (index, tail, zero) = (
             self.dword_index(address)?,
             self.word(u32::from(ragged)),
@@ -265,8 +280,14 @@ impl Emitter<'_> {
         self.op(S::Select, word, &[inside, value, zero])
     }
 
-    pub(super) fn store_dword(&mut self, descriptor: u32, address: Word, value: Word) -> Result<(), Reason> {
-        let index = self.dword_index(address)?;
+    pub(super) fn store_dword(
+        &mut self,
+        descriptor: u32,
+        address: Word,
+        further: u32,
+        value: Word,
+    ) -> Result<(), Reason> {
+        let index = self.dword_at(address, further)?;
         let pointer = self.element(descriptor, 32, index)?;
         self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
     }
@@ -374,16 +395,26 @@ impl Emitter<'_> {
                 "a buffer operation without a buffer access",
             )));
         };
-        let address = self.buffer_offset(descriptor, indexed.then_some(x[0]), x[1])?;
+        // Components of one element differ by a constant: what they share is computed once.
+        let plain = matches!(inst.op, Op::LoadBuffer | Op::StoreBuffer) && width == BufferWidth::Dword;
+        let swizzled = self
+            .buffer_shapes
+            .get(&descriptor)
+            .is_some_and(|shape| shape.swizzled);
+        let (offset, further) = match self.known(x[1]) {
+            Some(bytes) if plain && !swizzled && bytes % 4 == 0 => (self.word(0), bytes / 4),
+            _ => (x[1], 0),
+        };
+        let address = self.buffer_offset(descriptor, indexed.then_some(x[0]), offset)?;
         match inst.op {
             Op::LoadBuffer => match width {
-                BufferWidth::Dword => self.load_dword(descriptor, address),
+                BufferWidth::Dword => self.load_dword(descriptor, address, further),
                 BufferWidth::Byte => self.load_narrow(descriptor, address, 8),
                 BufferWidth::Short => self.load_narrow(descriptor, address, 16),
             },
             Op::StoreBuffer => {
                 match width {
-                    BufferWidth::Dword => self.store_dword(descriptor, address, x[2])?,
+                    BufferWidth::Dword => self.store_dword(descriptor, address, further, x[2])?,
                     BufferWidth::Byte => self.store_narrow(descriptor, address, 8, x[2])?,
                     BufferWidth::Short => self.store_narrow(descriptor, address, 16, x[2])?,
                 }

@@ -23,6 +23,7 @@ use hashbrown::HashMap;
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, InsertPoint, Instruction, Operand};
 use rspirv::spirv::{self, Capability, Word};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
 type Emitted = Result<Word, Reason>;
@@ -48,6 +49,9 @@ pub(crate) struct Emitter<'a> {
     /// Storage blocks by element width in bits.
     block_types: HashMap<u32, Word>,
     images: HashMap<u32, Word>,
+    /// Pure instructions of the block that is open: opcode, type and operands, and the result.
+    made: HashMap<(u16, Word, SmallVec<[Word; 4]>), Word>,
+    made_in: (Option<usize>, Option<usize>),
     flat_variable: Option<Word>,
     flat_values: HashMap<u32, Word>,
     shared: Option<Word>,
@@ -86,6 +90,8 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         buffers: HashMap::new(),
         block_types: HashMap::new(),
         images: HashMap::new(),
+        made: HashMap::new(),
+        made_in: (None, None),
         flat_variable: None,
         flat_values: HashMap::new(),
         shared: None,
@@ -164,8 +170,35 @@ impl Emitter<'_> {
         Reason::Internal(format!("SPIR-V builder: {error}"))
     }
 
-    /// One instruction with a result whose operands are ids.
+    /// One instruction with a result whose operands are ids. Of address arithmetic, what the open block has already is
+    /// used again.
     fn op(&mut self, opcode: spirv::Op, ty: Word, operands: &[Word]) -> Emitted {
+        if !matches!(
+            opcode,
+            spirv::Op::IAdd
+                | spirv::Op::IMul
+                | spirv::Op::BitwiseAnd
+                | spirv::Op::ShiftRightLogical
+                | spirv::Op::AccessChain
+                | spirv::Op::BitFieldUExtract
+        ) {
+            return self.emit(opcode, ty, operands);
+        }
+        let block = (self.b.selected_function(), self.b.selected_block());
+        if self.made_in != block {
+            self.made_in = block;
+            self.made.clear();
+        }
+        let key = (opcode as u16, ty, operands.iter().copied().collect());
+        if let Some(&id) = self.made.get(&key) {
+            return Ok(id);
+        }
+        let id = self.emit(opcode, ty, operands)?;
+        self.made.insert(key, id);
+        Ok(id)
+    }
+
+    fn emit(&mut self, opcode: spirv::Op, ty: Word, operands: &[Word]) -> Emitted {
         let operands = operands.iter().map(|&id| Operand::IdRef(id)).collect();
         self.op_with(opcode, ty, operands)
     }

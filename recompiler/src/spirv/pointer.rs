@@ -14,14 +14,8 @@ impl Emitter<'_> {
         if let Some(variable) = self.page_table {
             return variable;
         }
-        let long = self.ty(Type::U64);
-        let array = self.b.type_runtime_array(long);
-        self.b
-            .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(8)]);
-        let block = self.b.type_struct([array]);
-        self.b.decorate(block, Decoration::Block, []);
-        self.b
-            .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
+        self.ty(Type::U64);
+        let block = self.storage_block(64);
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
         self.b.decorate(variable, Decoration::NonWritable, []);
         let binding = self.page_table_binding();

@@ -245,6 +245,11 @@ impl Variables {
 
     /// Writes a scalar register's word; the mask it belongs to follows it.
     pub fn write_scalar(&mut self, register: u8, value: Value) {
+        let sibling = Variable::Scalar(register ^ 1);
+        if let Some(Definition::FromMask(_)) = self.definitions[self.current.0 as usize].get(&sibling) {
+            // The other word is still to be made from the mask that this one takes apart.
+            self.read(sibling);
+        }
         self.write(Variable::Scalar(register), value);
         let base = if self.wave == 64 { register & !1 } else { register };
         self.definitions[self.current.0 as usize].insert(Variable::Mask(base), Definition::FromWords);
