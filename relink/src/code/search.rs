@@ -120,16 +120,20 @@ fn in_chunks<T: Send>(
     let mut all = Vec::new();
     for segment in &code.segments {
         let size = segment.bytes.len();
-        let pieces: Vec<Vec<T>> = (0..size.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|piece| {
-                let from = piece * CHUNK;
-                let to = (from + CHUNK + overlap).min(size);
-                let mut found = Vec::new();
-                search(segment, from, to, &mut found);
-                found
-            })
-            .collect();
+        let piece = |piece: usize| {
+            let from = piece * CHUNK;
+            let to = (from + CHUNK + overlap).min(size);
+            let mut found = Vec::new();
+            search(segment, from, to, &mut found);
+            found
+        };
+        let count = size.div_ceil(CHUNK);
+        // Waking other threads takes longer than one piece does.
+        let pieces: Vec<Vec<T>> = if count == 1 {
+            vec![piece(0)]
+        } else {
+            (0..count).into_par_iter().map(piece).collect()
+        };
         all.extend(pieces.into_iter().flatten());
     }
     all
