@@ -11,7 +11,7 @@ use std::{
 };
 
 use goblin::elf::Elf;
-use relic_relink::{RelinkError, RelinkOptions, RelinkReport, relink};
+use relic_relink::{RelinkError, RelinkOptions, RelinkReport, input::ObjectKind, inspect, relink};
 use relic_tests::{kit::Kit, programs::run, runtime_library};
 
 /// A guest of one source and modules of one source each: name, exports, source.
@@ -82,6 +82,13 @@ fn modules_are_shared_objects_without_code_for_the_loader() {
             ),
         ]
     );
+    // Alone, too, each can be looked at, whatever it imports from the others.
+    for module in &report.modules {
+        let bytes = fs::read(&module.input).unwrap();
+        let alone = inspect(&bytes, ObjectKind::Module).unwrap();
+        assert_eq!(alone.exports, module.relink.exports);
+        assert_eq!(alone.imports.len(), module.relink.imports.len());
+    }
     let bound = report.imports.iter().filter(|import| import.bound).count();
     assert!(bound >= 8, "{:?}", report.imports);
 

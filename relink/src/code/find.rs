@@ -32,10 +32,15 @@ impl Code<'_> {
         let mut candidates = pairs(self, contains);
         candidates.retain(|address| filter(*address));
         // Candidates ascend, so those of one function stand together.
-        let pieces: Vec<Vec<(Place, &[ImageAddress])>> = candidates
-            .par_chunks(CHUNK)
-            .map(|chunk| self.by_place(chunk))
-            .collect();
+        // Waking other threads takes longer than a small program does.
+        let pieces: Vec<Vec<(Place, &[ImageAddress])>> = if candidates.len() <= CHUNK {
+            vec![self.by_place(&candidates)]
+        } else {
+            candidates
+                .par_chunks(CHUNK)
+                .map(|chunk| self.by_place(chunk))
+                .collect()
+        };
         let mut gaps: Vec<ImageRange> = Vec::new();
         let mut functions: Vec<(Function, &[ImageAddress])> = Vec::new();
         for (place, addresses) in pieces.into_iter().flatten() {
@@ -46,16 +51,18 @@ impl Code<'_> {
                 Place::Gap(_) => {}
             }
         }
-        let mut instructions: Vec<T> = functions
-            .par_iter()
-            .flat_map_iter(|(function, addresses)| {
-                let mut found = Vec::new();
-                self.explore_for(function, addresses, &mut |instruction| {
-                    found.extend(wanted(instruction));
-                });
-                found
-            })
-            .collect();
+        let explore = |(function, addresses): &(Function, &[ImageAddress])| {
+            let mut found = Vec::new();
+            self.explore_for(function, addresses, &mut |instruction| {
+                found.extend(wanted(instruction));
+            });
+            found
+        };
+        let mut instructions: Vec<T> = if functions.len() <= CHUNK {
+            functions.iter().flat_map(explore).collect()
+        } else {
+            functions.par_iter().flat_map_iter(explore).collect()
+        };
         instructions.extend(in_gaps(self, &gaps, &wanted));
         Found {
             instructions,

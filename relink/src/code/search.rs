@@ -59,42 +59,56 @@ pub fn references(
         return Vec::new();
     };
     let farthest = behind.iter().copied().max().unwrap_or(0);
+    // Where the nearest wanted address could begin, if the instruction ended right behind the displacement.
+    let (low, span) = (low.wrapping_sub(farthest), size.saturating_add(farthest));
     let mut found: Vec<Reference> = in_chunks(code, 3, |segment, from, to, found| {
         let bytes = &segment.bytes[from..to];
         let base = (segment.start.0 as u32).wrapping_add(from as u32).wrapping_add(4);
         let count = bytes.len().saturating_sub(3);
-        let displacement =
-            |at: usize| u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
-        let span = size.saturating_add(farthest);
-        let from_low = |at: usize| {
-            let end = base.wrapping_add(at as u32);
-            end.wrapping_add(displacement(at))
-                .wrapping_sub(low.wrapping_sub(farthest))
-        };
-        let mut at = 0;
-        while at < count {
-            let end = (at + 32).min(count);
-            let any = (at..end).fold(false, |any, at| any | (from_low(at) < span));
-            if any {
-                for at in at..end {
-                    if from_low(at) >= span {
-                        continue;
-                    }
-                    for &behind in behind {
-                        let end = base.wrapping_add(at as u32).wrapping_add(behind);
-                        let target = ImageAddress(u64::from(end.wrapping_add(displacement(at))));
-                        if within.covers(target, 1) && wanted(target) {
-                            let place = ImageAddress(segment.start.0 + (from + at) as u64);
-                            found.push(Reference { target, place });
-                        }
+        for at in (0..count).step_by(BLOCK) {
+            let block = &bytes[at..(at + BLOCK + 3).min(bytes.len())];
+            let base = base.wrapping_add(at as u32);
+            if !any_reference(block, base, low, span) {
+                continue;
+            }
+            for (offset, word) in block.windows(4).enumerate() {
+                let displacement = u32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+                let target = base.wrapping_add(offset as u32).wrapping_add(displacement);
+                if target.wrapping_sub(low) >= span {
+                    continue;
+                }
+                for &behind in behind {
+                    let target = ImageAddress(u64::from(target.wrapping_add(behind)));
+                    if within.covers(target, 1) && wanted(target) {
+                        let place = ImageAddress(segment.start.0 + (from + at + offset) as u64);
+                        found.push(Reference { target, place });
                     }
                 }
             }
-            at = end;
         }
     });
     found.par_sort_unstable();
     found
+}
+
+/// How many places are looked at at once.
+const BLOCK: usize = 256;
+
+/// Whether any four bytes of a block lead into the `span` bytes from `low`, by whole registers: words at each of the four
+/// phases.
+fn any_reference(block: &[u8], base: u32, low: u32, span: u32) -> bool {
+    let mut any = false;
+    for phase in 0..4 {
+        let (words, _) = block.get(phase..).unwrap_or_default().as_chunks::<4>();
+        let first = base.wrapping_add(phase as u32).wrapping_sub(low);
+        for (index, word) in (0_u32..).zip(words) {
+            let target = u32::from_le_bytes(*word)
+                .wrapping_add(first)
+                .wrapping_add(4 * index);
+            any |= target < span;
+        }
+    }
+    any
 }
 
 /// Runs `search` over all code in pieces that overlap by `overlap` bytes, so that nothing on a border is missed.
@@ -106,17 +120,38 @@ fn in_chunks<T: Send>(
     let mut all = Vec::new();
     for segment in &code.segments {
         let size = segment.bytes.len();
-        let pieces: Vec<Vec<T>> = (0..size.div_ceil(CHUNK))
-            .into_par_iter()
-            .map(|piece| {
-                let from = piece * CHUNK;
-                let to = (from + CHUNK + overlap).min(size);
-                let mut found = Vec::new();
-                search(segment, from, to, &mut found);
-                found
-            })
-            .collect();
+        let piece = |piece: usize| {
+            let from = piece * CHUNK;
+            let to = (from + CHUNK + overlap).min(size);
+            let mut found = Vec::new();
+            search(segment, from, to, &mut found);
+            found
+        };
+        let count = size.div_ceil(CHUNK);
+        // Waking other threads takes longer than one piece does.
+        let pieces: Vec<Vec<T>> = if count == 1 {
+            vec![piece(0)]
+        } else {
+            (0..count).into_par_iter().map(piece).collect()
+        };
         all.extend(pieces.into_iter().flatten());
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_searched_at_every_place() {
+        for at in 0..BLOCK {
+            let mut block = vec![0xcc; BLOCK + 3];
+            // The instruction at 0x1000 + at + 4 leads to 0x5000.
+            let displacement = 0x5000_u32.wrapping_sub(0x1004 + at as u32);
+            block[at..at + 4].copy_from_slice(&displacement.to_le_bytes());
+            assert!(any_reference(&block, 0x1004, 0x5000, 1), "{at}");
+            assert!(!any_reference(&block, 0x1004, 0x5001, 1), "{at}");
+        }
+    }
 }

@@ -63,15 +63,21 @@ pub(super) fn unused(slots: &Slots, object: &Object<'_>, code: &Code<'_>) -> Has
             candidates.remove(&import);
         }
     }
-    // Code may take the table's own address and count from there.
-    let base = object.plt_got.map(|start| ImageRange { start, size: 1 });
-    if let Some(base) = base
-        && !confirmed(code, &references(code, base, &BEHIND, |_| true)).is_empty()
-    {
-        return HashSet::new();
-    }
-    let found = references(code, within, &BEHIND, |target| slot_of(target).is_some());
+    // Code may take the table's own address and count from there. One search finds both.
+    let base = object.plt_got.unwrap_or(*first);
+    let start = base.min(*first);
+    let all = ImageRange {
+        start,
+        size: within.end().max(ImageAddress(base.0.saturating_add(1))).0 - start.0,
+    };
+    let is_base = |target: ImageAddress| object.plt_got == Some(target);
+    let found = references(code, all, &BEHIND, |target| {
+        is_base(target) || slot_of(target).is_some()
+    });
     for target in confirmed(code, &found) {
+        if is_base(target) {
+            return HashSet::new();
+        }
         if let Some(import) = slot_of(target) {
             candidates.remove(&import);
         }

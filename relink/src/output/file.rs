@@ -2,13 +2,12 @@
 
 use std::{
     borrow::Cow,
-    fs,
-    io::{self, Write as _},
+    fs, io,
     os::unix::fs::{FileExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
 };
 
-use relic_core::program::{RUNTIME_LIBRARY, START_SYMBOL};
+use relic_core::program::RUNTIME_LIBRARY;
 
 use crate::{
     error::{RelinkError, io_error},
@@ -50,15 +49,16 @@ pub(crate) fn write_all(
             return Err(RelinkError::OutputNotAFile { path: path.clone() });
         }
     }
-    let library = runtime.map(read_runtime).transpose()?;
+    let library = runtime.map(super::runtime::open).transpose()?;
     let mut made = MadeFolders::default();
     let mut ready: Vec<(tempfile::NamedTempFile, PathBuf)> = Vec::new();
-    if let Some(bytes) = library {
+    if let Some(mut library) = library {
         let libraries = folder_of(program).join("libs");
         made.create(&libraries)?;
-        let mut copy = temporary(&libraries)?;
-        copy.write_all(&bytes)
-            .and_then(|()| make_executable(copy.as_file()))
+        let copy = temporary(&libraries)?;
+        // From file to file: the kernel does it.
+        io::copy(&mut library, &mut copy.as_file())
+            .and_then(|_| make_executable(copy.as_file()))
             .map_err(io_error("copying the runtime library to", copy.path()))?;
         ready.push((copy, libraries.join(RUNTIME_LIBRARY)));
     }
@@ -135,22 +135,6 @@ impl Drop for NewFiles {
             // The error that is on its way says more than this one could.
             let _ = fs::remove_file(path);
         }
-    }
-}
-
-/// Reads the runtime library, and refuses a file that is none.
-fn read_runtime(path: &Path) -> Result<Vec<u8>, RelinkError> {
-    let bytes = fs::read(path).map_err(io_error("reading the runtime library", path))?;
-    let exports_start = goblin::elf::Elf::parse(&bytes).is_ok_and(|elf| {
-        let mut names = elf.dynsyms.iter().filter(|symbol| !symbol.is_import());
-        names.any(|symbol| elf.dynstrtab.get_at(symbol.st_name) == Some(START_SYMBOL))
-    });
-    if exports_start {
-        Ok(bytes)
-    } else {
-        Err(RelinkError::NoRuntimeLibrary {
-            path: path.to_owned(),
-        })
     }
 }
 

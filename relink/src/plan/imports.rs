@@ -76,7 +76,7 @@ impl<'a> Imports<'a> {
             };
             let mut import = import(symbol, &program.libraries).map_err(refuse)?;
             import.bound = bind(&import, linkage)?;
-            if import.thread_local && import.bound.is_none() {
+            if import.thread_local && import.bound.is_none() && linkage.in_title {
                 return Err(refuse(SymbolProblem::ThreadLocalImport));
             }
             let place = *by_key

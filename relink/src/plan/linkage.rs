@@ -91,6 +91,9 @@ pub struct Linkage<'t> {
     pub definitions: &'t Definitions<'t>,
     /// Whose definitions this object sees: the program's, those of what is loaded at start, and those of what it needs.
     pub visible: Vec<ObjectIndex>,
+    /// Whether the other objects of the title are known. A module is looked at without them, and then nobody can say
+    /// where its thread-local imports come from.
+    pub in_title: bool,
     /// File names of the title's objects by their index, for messages.
     pub names: &'t [String],
 }

@@ -314,6 +314,7 @@ mod tests {
             modules: &[],
             definitions: &definitions,
             visible: Vec::new(),
+            in_title: true,
             names: &[],
         };
         let mut imports = Imports::of(&program, &linkage)?;

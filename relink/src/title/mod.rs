@@ -58,6 +58,7 @@ pub(crate) fn alone<'t>(definitions: &'t Definitions<'t>) -> Linkage<'t> {
         modules: &[],
         definitions,
         visible: Vec::new(),
+        in_title: true,
         names: &[],
     }
 }
@@ -318,6 +319,7 @@ pub(crate) fn relink_alone(
     let file_name = (kind == ObjectKind::Module).then_some("module");
     let linkage = Linkage {
         file_name,
+        in_title: kind == ObjectKind::Program,
         ..alone(&definitions)
     };
     let plan = Plan::new(&program, &Exports::of(&program, file_name), &linkage, rules)?;
