@@ -112,6 +112,17 @@ fn an_access_to_nothing() {
 }
 
 #[test]
+fn a_breakpoint() {
+    let outcome = end(
+        "int main(void) { printf(\"before\"); __asm__ volatile(\"int3\"); return 0; }",
+        "",
+        None,
+    );
+    assert_report(&outcome, 128 + 5, &["SIGTRAP", "main"]);
+    assert_eq!(outcome.stdout, "before", "what was printed is not lost");
+}
+
+#[test]
 fn an_abort() {
     let outcome = end(
         "int main(void) { abort(); return 0; }",

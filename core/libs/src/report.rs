@@ -1,6 +1,6 @@
 //! Reports: how a program that ends before its time says why.
 //!
-//! Faults of the guest (SIGSEGV, SIGBUS, SIGILL, SIGFPE), `abort`, SIGTERM and calls to unimplemented imports all
+//! Faults of the guest (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGSYS), `abort`, SIGTERM and calls to unimplemented imports all
 //! end here. Everything on the way is async-signal-safe: fixed buffers, `write(2)`, no lock that is waited for, no
 //! allocation. Handlers run on a stack of their own, as the fault may be a stack that ran out.
 
@@ -36,7 +36,7 @@ pub(crate) const fn exit_code(code: i32, clean: bool) -> i32 {
 const ALTERNATE_STACK: usize = 64 * 1024;
 
 /// Signals that mean the program did something impossible, with their names.
-const FAULTS: [(c_int, &str); 4] = [
+const FAULTS: [(c_int, &str); 6] = [
     (
         libc::SIGSEGV,
         "SIGSEGV (access to memory that is not mapped or not allowed)",
@@ -50,6 +50,11 @@ const FAULTS: [(c_int, &str); 4] = [
         "SIGILL (an instruction that this CPU does not have, or a jump into data)",
     ),
     (libc::SIGFPE, "SIGFPE (division by zero)"),
+    (
+        libc::SIGTRAP,
+        "SIGTRAP (a breakpoint instruction, without a debugger)",
+    ),
+    (libc::SIGSYS, "SIGSYS (a system call that is not allowed)"),
 ];
 
 /// A loaded object, for addresses in reports.
