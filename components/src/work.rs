@@ -128,6 +128,8 @@ pub enum BoundResource {
         /// The walk.
         walk: u32,
     },
+    /// The page table that guest pointers are followed through.
+    PageTable,
 }
 
 /// Targets that a draw renders to: index in [`Prepared::targets`].
@@ -168,6 +170,8 @@ pub struct PreparedRow {
     pub bindings: (u32, u32),
     /// Targets, for draws.
     pub targets: TargetSetIndex,
+    /// A program follows guest pointers: it may read, and with a store through one write, whatever is mapped.
+    pub follows_pointers: bool,
 }
 
 /// A row that has no preparation yet, or never will.
@@ -196,6 +200,8 @@ pub struct Prepared {
     pub targets: Vec<TargetSet>,
     /// Textures and first contents of targets that the CPU must read, in the order of the stream.
     pub uploads: Vec<Upload>,
+    /// Memory of images that hold it already, as far as the CPU has seen: (command, range).
+    pub looks: Vec<(u32, GuestRange)>,
     /// Images that draws and dispatches write: (command, image).
     pub written: Vec<(u32, ImageId)>,
     /// Guest ranges that draws and dispatches write: (command, range).

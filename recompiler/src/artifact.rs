@@ -55,8 +55,10 @@ pub struct Interface {
     pub writes_sample_mask: bool,
     /// The program writes through buffers or images.
     pub writes_memory: bool,
-    /// The program follows guest pointers: it may read, and with `writes_memory` write, whatever is mapped.
+    /// The program follows guest pointers: it may read whatever is mapped, and has a binding for the page table.
     pub follows_pointers: bool,
+    /// The program stores through guest pointers: it may write whatever is mapped.
+    pub stores_through_pointers: bool,
     /// Threads of a group; zeros outside compute.
     pub workgroup_size: [u32; 3],
     /// Workgroup memory in bytes.

@@ -54,6 +54,15 @@ impl Program {
         &self.interface
     }
 
+    /// Binding of the page table behind `base`, the program's [`Specialization::binding_base`]; `None` where it follows
+    /// no guest pointers.
+    #[must_use]
+    pub fn page_table_binding(&self, base: u32) -> Option<u32> {
+        // Behind the descriptors and the flat words' buffer.
+        let own = self.plan.descriptors.len() as u32 + 1;
+        self.interface.follows_pointers.then_some(base + own)
+    }
+
     /// The registers it was analysed for.
     #[must_use]
     pub fn stage(&self) -> &StageRegisters {
@@ -119,7 +128,7 @@ fn build(
     pointers: bool,
     clock: &mut Clock,
 ) -> Result<Program, Fault> {
-    let (mut function, interface) = translate::translate(binary, cfg, blocks, pointers)?;
+    let (mut function, mut interface) = translate::translate(binary, cfg, blocks, pointers)?;
     check(&function, "translation")?;
     clock.lap("translate");
     passes::dead::remove_dead(&mut function);
@@ -149,6 +158,11 @@ fn build(
         }
     }
     check(&function, "the resource pass")?;
+    for inst in function.placed() {
+        let stores = matches!(inst.op, ir::Op::StorePointer | ir::Op::AtomicPointer);
+        interface.stores_through_pointers |= stores;
+        interface.follows_pointers |= stores || inst.op == ir::Op::LoadPointer;
+    }
     Ok(Program {
         stage: binary.stage,
         profile: *profile,

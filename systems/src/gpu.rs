@@ -75,6 +75,10 @@ impl Gpu {
                 features |= flag;
             }
         }
+        // The page table is made of 64-bit words.
+        if device.has(Feature::BufferDeviceAddress) && device.has(Feature::ShaderInt64) {
+            features |= Features::GUEST_POINTERS;
+        }
         let profile = Profile {
             subgroup_size: device.report().subgroup_size,
             max_push_constants: limits.max_push_constants,

@@ -57,7 +57,8 @@ pub(crate) fn cut_batches(
                     position,
                     packet: "the packets from here on".to_owned(),
                     reason: format!(
-                        "decoding them has read {range}, which a draw or dispatch of the same batch in front of them writes; \
+                        "decoding them has read {range}, which a draw or dispatch of the same batch in front of them writes, \
+                         or may write through guest pointers; \
                          Relic decodes again only behind writes that it knows when it decodes"
                     ),
                 };
@@ -134,6 +135,7 @@ fn cpu_reads(
             .flat_map(|upload| upload.ranges.map(|range| (upload.command, range)))
             .filter(|(_, range)| !range.is_empty()),
     );
+    reads.extend_from_slice(&prepared.looks);
     for (i, row) in commands.rows.iter().enumerate().skip(commands.committed) {
         let ranges = &accesses.cpu_reads[row.cpu_reads.0 as usize..row.cpu_reads.1 as usize];
         reads.extend(ranges.iter().map(|range| (i as u32, *range)));

@@ -23,7 +23,7 @@ pub struct ImportStore {
 }
 
 /// Largest window made at once; larger accesses get a window of their own size.
-const WINDOW: u64 = 64 << 20;
+pub(crate) const WINDOW: u64 = 64 << 20;
 /// Pages of the host.
 const PAGE: u64 = 4096;
 
@@ -36,6 +36,12 @@ impl ImportStore {
             self.unmaps = unmaps;
             self.windows.clear();
         }
+    }
+
+    /// Changes when windows are let go of: device addresses of another generation lead nowhere.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.unmaps
     }
 
     /// How many windows there are.

@@ -17,6 +17,7 @@ mod imports;
 pub mod ingest;
 pub mod live;
 pub mod packets;
+mod page_table;
 mod poll;
 pub mod prepare;
 pub mod programs;

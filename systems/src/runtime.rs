@@ -29,6 +29,7 @@ use crate::{
     imports::ImportStore,
     ingest::{Directory, drain_inbox},
     packets::PacketsPlugin,
+    page_table::PageTableStore,
     poll::{poll_gpu, poll_waits},
     prepare::{images::ImageStore, pipelines::PipelineStore, prepare_rows},
     programs::ProgramStore,
@@ -221,6 +222,7 @@ pub fn build(
         .insert_resource(PipelineStore::default())
         .insert_resource(ImageStore::default())
         .insert_resource(ImportStore::default())
+        .insert_resource(PageTableStore::default())
         .insert_resource(Mirrored::default())
         .insert_resource(ReadyFlips::default())
         .insert_resource(PendingPictures::default())

@@ -28,7 +28,7 @@ pub struct GpuRecording {
     pub recorder: Recorder,
     /// Data that live as long as the batch.
     pub stream: StreamBuffer,
-    /// A full barrier is to come before the next command.
+    /// A full barrier is to come before the next command, be it in the next batch.
     pub barrier_due: bool,
     /// Something was recorded.
     pub dirty: bool,
@@ -62,7 +62,6 @@ pub(crate) fn submit_batch(
         return Ok(());
     }
     recording.dirty = false;
-    recording.barrier_due = false;
     let value = gpu.device.submit(&mut recording.recorder)?.0;
     timeline.submitted = value;
     counters.batches += 1;

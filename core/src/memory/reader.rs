@@ -41,6 +41,12 @@ impl MemoryReader {
         Some(&self.table.regions[index])
     }
 
+    /// All regions, in the order of their addresses.
+    #[must_use]
+    pub fn regions(&self) -> &[Region] {
+        &self.table.regions
+    }
+
     /// Whether every byte of `range` is mapped. An empty range is.
     #[must_use]
     pub fn is_mapped(&self, range: GuestRange) -> bool {

@@ -180,6 +180,12 @@ impl Function {
         &self.insts[value.0 as usize]
     }
 
+    /// What stands in blocks, in their order.
+    pub fn placed(&self) -> impl Iterator<Item = &Inst> {
+        let values = self.blocks.iter().flat_map(|block| &block.insts);
+        values.map(|value| self.inst(*value))
+    }
+
     pub fn ty(&self, value: Value) -> Type {
         self.inst(value).ty
     }

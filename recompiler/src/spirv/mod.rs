@@ -672,9 +672,8 @@ impl Emitter<'_> {
             }
         }
         if self.page_table.is_some() {
-            interface.follows_pointers = true;
             bindings.push(Binding {
-                binding: self.page_table_binding(),
+                binding: self.page_table_binding()?,
                 descriptor: None,
                 kind: BindingKind::PageTable,
             });

@@ -10,15 +10,15 @@ use rspirv::spirv::{Capability, Decoration, MemoryAccess, Op as S, StorageClass,
 
 impl Emitter<'_> {
     /// The page table's variable: a block of 64-bit words.
-    fn page_table(&mut self) -> Word {
+    fn page_table(&mut self) -> Emitted {
         if let Some(variable) = self.page_table {
-            return variable;
+            return Ok(variable);
         }
+        let binding = self.page_table_binding()?;
         self.ty(Type::U64);
         let block = self.storage_block(64);
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
         self.b.decorate(variable, Decoration::NonWritable, []);
-        let binding = self.page_table_binding();
         self.b
             .decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
         self.b
@@ -28,16 +28,18 @@ impl Emitter<'_> {
             Capability::PhysicalStorageBufferAddresses,
         );
         self.page_table = Some(variable);
-        variable
+        Ok(variable)
     }
 
-    /// Binding of the page table: the one behind the flat words'.
-    pub(super) fn page_table_binding(&self) -> u32 {
-        self.specialization.binding_base + self.program.plan.descriptors.len() as u32 + 1
+    /// Binding of the page table.
+    pub(super) fn page_table_binding(&self) -> Result<u32, Reason> {
+        self.program
+            .page_table_binding(self.specialization.binding_base)
+            .ok_or_else(|| Reason::Internal(String::from("a pointer in a program that follows none")))
     }
 
     fn table_word(&mut self, index: Word) -> Emitted {
-        let (variable, long, zero) = (self.page_table(), self.ty(Type::U64), self.word(0));
+        let (variable, long, zero) = (self.page_table()?, self.ty(Type::U64), self.word(0));
         let pointer = self.b.type_pointer(None, StorageClass::StorageBuffer, long);
         let place = self.op(S::AccessChain, pointer, &[variable, zero, index])?;
         self.op(S::Load, long, &[place])

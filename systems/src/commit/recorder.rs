@@ -23,6 +23,7 @@ use crate::{
     capture::NO_WALK,
     gpu::Gpu,
     imports::ImportStore,
+    page_table::PageTableStore,
     prepare::{
         DrawStates,
         images::ImageStore,
@@ -40,6 +41,7 @@ pub(super) struct StreamRecorder<'a> {
     pub pipelines: &'a PipelineStore,
     pub images: &'a mut ImageStore,
     pub imports: &'a mut ImportStore,
+    pub page_table: &'a mut PageTableStore,
     pub recording: &'a mut GpuRecording,
     pub draws: &'a Draws,
     pub dispatches: &'a Dispatches,
@@ -76,6 +78,7 @@ impl Recorder for StreamRecorder<'_> {
         if from.overlaps(to) {
             return Err(refuse(format!("source {from} and destination {to} overlap")));
         }
+        self.flush_barrier();
         let device = &self.gpu.device;
         let from = self
             .imports
@@ -94,6 +97,7 @@ impl Recorder for StreamRecorder<'_> {
     }
 
     fn fill_memory(&mut self, range: GuestRange, pattern: u32) -> Result<(), PacketRefusal> {
+        self.flush_barrier();
         let slice = self
             .imports
             .slice(&self.gpu.device, self.memory, range, self.epoch)
@@ -103,6 +107,7 @@ impl Recorder for StreamRecorder<'_> {
     }
 
     fn write_memory(&mut self, address: GuestAddress, words: &[u32]) -> Result<(), PacketRefusal> {
+        self.flush_barrier();
         for (i, piece) in words.chunks(UPDATE_BYTES / 4).enumerate() {
             let at = GuestAddress(address.0 + (i * UPDATE_BYTES) as u64);
             let range = GuestRange::new(at, size_of_val(piece) as u64);
@@ -157,6 +162,7 @@ impl Recorder for StreamRecorder<'_> {
         let PipelineObject::Graphics(object) = &pipeline.object else {
             return Err(refuse("internal: a draw with a compute pipeline".to_owned()));
         };
+        self.order(&row);
         self.record_uploads()?;
         self.mark_written();
         let walks = self.captures.draws[index as usize];
@@ -196,6 +202,7 @@ impl Recorder for StreamRecorder<'_> {
                     .draw_indexed(0..count, 0, 0..draw.instances);
             }
         }
+        self.recording.barrier_due = row.follows_pointers;
         self.counters.draws += 1;
         Ok(())
     }
@@ -215,6 +222,7 @@ impl Recorder for StreamRecorder<'_> {
         let PipelineObject::Compute(object) = &pipeline.object else {
             return Err(refuse("internal: a dispatch with a graphics pipeline".to_owned()));
         };
+        self.order(&row);
         self.record_uploads()?;
         self.mark_written();
         let walks = [self.captures.dispatches[index as usize], NO_WALK];
@@ -232,6 +240,7 @@ impl Recorder for StreamRecorder<'_> {
         } else {
             self.recording.recorder.dispatch(dispatch.groups);
         }
+        self.recording.barrier_due = row.follows_pointers;
         self.counters.dispatches += 1;
         Ok(())
     }
@@ -273,6 +282,13 @@ impl<'a> StreamRecorder<'a> {
             self.recording.barrier_due = false;
             self.recording.recorder.memory_barrier(BarrierScope::FULL);
         }
+    }
+
+    /// Orders a row behind what is in front of it. A row that follows guest pointers stands between two full
+    /// barriers: what it reads and writes is in no descriptor that anything else could be ordered by.
+    fn order(&mut self, row: &PreparedRow) {
+        self.recording.barrier_due |= row.follows_pointers;
+        self.flush_barrier();
     }
 
     fn pipeline(&self, row: &PreparedRow) -> Result<&'a Pipeline, PacketRefusal> {
@@ -469,6 +485,14 @@ impl<'a> StreamRecorder<'a> {
                     let slice = range.slice();
                     Some((slice.buffer().clone(), slice.offset(), slice.size()))
                 }
+                BoundResource::PageTable => {
+                    let buffer = self
+                        .page_table
+                        .current(&self.gpu.device, self.memory, self.imports, self.epoch)
+                        .map_err(refuse)?;
+                    let size = buffer.size();
+                    Some((buffer, 0, size))
+                }
                 _ => None,
             };
             buffers.push(buffer);
@@ -483,7 +507,9 @@ impl<'a> StreamRecorder<'a> {
             let descriptor = match (resource, slice) {
                 (BoundResource::Flat { .. }, Some(slice)) => Descriptor::UniformBuffer(slice),
                 (_, Some(slice)) => Descriptor::StorageBuffer(slice),
-                (BoundResource::Buffer(_), None) => Descriptor::Null(DescriptorKind::StorageBuffer),
+                (BoundResource::Buffer(_) | BoundResource::PageTable, None) => {
+                    Descriptor::Null(DescriptorKind::StorageBuffer)
+                }
                 (BoundResource::Flat { .. }, None) => Descriptor::Null(DescriptorKind::UniformBuffer),
                 (BoundResource::Sampled(view), None) => Descriptor::SampledImage(self.images.view(*view).1),
                 (BoundResource::Storage(view), None) => Descriptor::StorageImage(self.images.view(*view).1),

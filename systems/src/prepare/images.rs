@@ -79,6 +79,12 @@ impl GuestImage {
         self.planes.iter().map(|plane| plane.range.size()).sum()
     }
 
+    /// Whether guest memory still says what it holds: not once the GPU has written it.
+    #[must_use]
+    pub fn follows_memory(&self) -> bool {
+        !self.gpu_written || self.content.is_none()
+    }
+
     /// Hash of its guest memory.
     fn hash(&self, memory: &MemoryReader) -> Result<u64, String> {
         let mut hasher = rapidhash::fast::RapidHasher::default();
@@ -322,7 +328,7 @@ impl ImageStore {
         epoch: u64,
     ) -> Result<Option<u64>, String> {
         let image = &mut self.images[id.0 as usize];
-        if image.gpu_written && image.content.is_some() {
+        if !image.follows_memory() {
             return Ok(None);
         }
         if image.checked.0 != epoch {

@@ -79,6 +79,7 @@ pub(crate) fn prepare_rows(
         prepared.bindings.clear();
         prepared.targets.clear();
         prepared.uploads.clear();
+        prepared.looks.clear();
         prepared.writes.clear();
         prepared.written.clear();
         if !crate::has_work(status, &commands) {
@@ -101,6 +102,7 @@ pub(crate) fn prepare_rows(
             evaluations,
             prepared,
             written: Vec::new(),
+            looked: Vec::new(),
             command: 0,
         };
         // In the order of the stream: what a row does to an image counts for the rows behind it.
@@ -162,6 +164,8 @@ struct Preparer<'a> {
     prepared: &'a mut Prepared,
     /// Images that rows in front of this one write, by index.
     written: Vec<bool>,
+    /// How many writes there were when an image's memory was looked at, by index.
+    looked: Vec<Option<usize>>,
     command: u32,
 }
 
@@ -209,8 +213,9 @@ impl Preparer<'_> {
         vertex_spec.colour = [NumericClass::Float; 8];
         let pixel_spec = match &pixel {
             Some(program) => {
-                let base = vertex.plan().descriptors.len() as u32
+                let own = vertex.plan().descriptors.len() as u32
                     + u32::from(vertex_flat == FlatLocation::UniformBuffer);
+                let base = vertex.page_table_binding(0).map_or(own, |last| last + 1);
                 let (flat, _) = flat_location(next, flat_words(program), push_limit);
                 let mut spec = self.bind(program, walks[1], base, flat)?;
                 spec.colour = state.classes;
@@ -231,7 +236,11 @@ impl Preparer<'_> {
         let pipeline =
             self.pipelines
                 .find_or_start(key, [Some(&vertex), pixel.as_ref()], &self.gpu.device, self.pool);
-        self.ready(pipeline, bindings, target_index)
+        let follows = [Some(&vertex), pixel.as_ref()]
+            .into_iter()
+            .flatten()
+            .any(follows_pointers);
+        self.ready(pipeline, bindings, target_index, follows)
     }
 
     fn dispatch(&mut self, walk: u32) -> Preparedness {
@@ -254,10 +263,16 @@ impl Preparer<'_> {
         let pipeline = self
             .pipelines
             .find_or_start(key, [Some(&program), None], &self.gpu.device, self.pool);
-        self.ready(pipeline, bindings, u32::MAX)
+        self.ready(pipeline, bindings, u32::MAX, follows_pointers(&program))
     }
 
-    fn ready(&self, pipeline: PipelineId, bindings: (u32, u32), targets: u32) -> StageOutcome<Preparedness> {
+    fn ready(
+        &self,
+        pipeline: PipelineId,
+        bindings: (u32, u32),
+        targets: u32,
+        follows_pointers: bool,
+    ) -> StageOutcome<Preparedness> {
         Ok(match self.pipelines.get(pipeline) {
             None => Preparedness::Pending,
             Some(Err(reason)) => Preparedness::Refused(reason.clone()),
@@ -265,6 +280,7 @@ impl Preparer<'_> {
                 pipeline,
                 bindings,
                 targets,
+                follows_pointers,
             }),
         })
     }
@@ -291,6 +307,13 @@ impl Preparer<'_> {
         }
     }
 }
+
+fn follows_pointers(program: &Arc<Analysed>) -> bool {
+    program.interface().follows_pointers
+}
+
+/// All of guest memory.
+const ANYWHERE: GuestRange = GuestRange::new(GuestAddress(0), u64::MAX);
 
 /// Words of a program's flat block: values, then residuals of its buffers, four to a word.
 fn flat_words(program: &Program) -> u32 {
@@ -378,7 +401,10 @@ impl Preparer<'_> {
             .map_err(Preparedness::Refused)?;
         // Once the GPU has written the image in this batch, its memory counts no more.
         let written = self.written.get(id.0 as usize).copied().unwrap_or(false);
-        if let Some(hash) = due.filter(|_| !written) {
+        if written {
+            return Ok(());
+        }
+        if let Some(hash) = due {
             let mut ranges = [GuestRange::default(); 2];
             for (range, plane) in ranges.iter_mut().zip(&self.images.image(id).planes) {
                 *range = plane.range;
@@ -389,6 +415,19 @@ impl Preparer<'_> {
                 ranges,
                 hash,
             });
+        } else if self.images.image(id).follows_memory() {
+            // That nothing is due was read from memory too. Without a write since the last look, that one stands for
+            // this.
+            let index = id.0 as usize;
+            if self.looked.len() <= index {
+                self.looked.resize(index + 1, None);
+            }
+            let writes = self.prepared.writes.len();
+            if self.looked[index].replace(writes) != Some(writes) {
+                let planes = &self.images.image(id).planes;
+                let looks = planes.iter().map(|plane| (self.command, plane.range));
+                self.prepared.looks.extend(looks);
+            }
         }
         Ok(())
     }
@@ -474,6 +513,14 @@ impl Preparer<'_> {
             self.prepared
                 .bindings
                 .push((binding, BoundResource::Flat { walk }));
+        }
+        if let Some(binding) = program.page_table_binding(base) {
+            self.prepared.bindings.push((binding, BoundResource::PageTable));
+            // Where its stores go is known only to the program. So the CPU reads nothing for the rows behind it, and
+            // no command behind it, before it has finished.
+            if program.interface().stores_through_pointers {
+                self.prepared.writes.push((self.command, ANYWHERE));
+            }
         }
         Ok(specialization)
     }

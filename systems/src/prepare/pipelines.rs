@@ -231,7 +231,6 @@ impl LayoutParts {
     fn add(&mut self, artifact: &Artifact, slot: usize, stages: vk::ShaderStageFlags) {
         for binding in &artifact.bindings {
             let kind = match binding.kind {
-                // A page table is only asked for where the profile offers guest pointers; this runtime's does not yet.
                 BindingKind::StorageBuffer | BindingKind::PageTable => DescriptorKind::StorageBuffer,
                 BindingKind::SampledImage => DescriptorKind::SampledImage,
                 BindingKind::StorageImage => DescriptorKind::StorageImage,

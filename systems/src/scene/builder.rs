@@ -75,6 +75,14 @@ impl SceneBuilder {
         self
     }
 
+    /// The CPU maps zeroed memory, in whole pages of 4 KiB.
+    #[must_use]
+    pub fn map(mut self, start: u64, size: u64) -> Self {
+        let range = GuestRange::new(GuestAddress(start), size);
+        self.scene.events.push(Event::Region(range));
+        self
+    }
+
     /// The CPU writes words.
     #[must_use]
     pub fn write(mut self, address: u64, words: &[u32]) -> Self {
