@@ -129,8 +129,6 @@ pub struct StateSnapshot {
     pub index_offset: u32,
     /// See above.
     pub restart: u32,
-    /// The register banks' hash that this is.
-    pub hash: u64,
 }
 
 /// Snapshots of a batch. Draws refer to them by index; draws with the same state share one.

@@ -58,21 +58,19 @@ pub struct RegisterBanks {
 }
 
 impl RegisterBanks {
-    /// Notes that a register of the state had `old` in it and has `new`.
-    pub const fn changed(&mut self, bank: RegisterBank, register: usize, old: u32, new: u32) {
+    /// What to XOR into the hash when a register of the state had `old` in it and has `new`.
+    #[must_use]
+    pub const fn difference(bank: RegisterBank, register: usize, old: u32, new: u32) -> u64 {
         let place = (bank.base() as usize + register) as u64;
-        self.hash ^= mix(place, old) ^ mix(place, new);
+        mix(place, old) ^ mix(place, new)
     }
 
     /// Changes context registers at large, and counts a new generation.
     pub fn change_context(&mut self, change: impl FnOnce(&mut Box<[u32; CONTEXT_REGISTERS]>)) {
         let old = self.context.clone();
         change(&mut self.context);
-        for (register, old) in old.iter().enumerate() {
-            let new = self.context[register];
-            if *old != new {
-                self.changed(RegisterBank::Context, register, *old, new);
-            }
+        for (register, (old, new)) in old.iter().zip(self.context.iter()).enumerate() {
+            self.hash ^= Self::difference(RegisterBank::Context, register, *old, *new);
         }
         self.generation += 1;
     }
@@ -83,8 +81,8 @@ impl RegisterBanks {
         self.user_config.fill(0);
         // What is left is the context.
         self.hash = 0;
-        for register in 0..CONTEXT_REGISTERS {
-            self.changed(RegisterBank::Context, register, 0, self.context[register]);
+        for (register, value) in self.context.iter().enumerate() {
+            self.hash ^= Self::difference(RegisterBank::Context, register, 0, *value);
         }
         self.generation += 1;
     }

@@ -294,3 +294,44 @@ fn decoding_what_a_draw_of_the_batch_writes_is_refused() {
         "{report:#?}"
     );
 }
+
+/// Draws share a snapshot when their state is the same, however it came about, and only then.
+#[test]
+fn draws_with_the_same_state_share_a_snapshot() {
+    let depth = |value| packet(0x69, &[0x200, value]);
+    let vertex_data = |value| packet(0x76, &[0x8C, value]);
+    let program = |value| packet(0x76, &[0xC8, value]);
+    let draw = || packet(0x2D, &[3, 2]);
+    let (stop, draws) = draws(
+        &[
+            packet(0x12, &[0]),
+            packet(0x69, &[0x2D5, 1 << 13]),
+            depth(1),
+            draw(),
+            // User data are no part of it.
+            vertex_data(7),
+            draw(),
+            depth(2),
+            draw(),
+            program(5),
+            draw(),
+            // Back to the first, one register after the other.
+            program(0),
+            depth(1),
+            draw(),
+            // And by way of the defaults.
+            packet(0x12, &[0]),
+            draw(),
+            packet(0x69, &[0x2D5, 1 << 13]),
+            depth(1),
+            draw(),
+            // A run of registers from user data on that ends outside of them.
+            packet(0x76, &[&[0x8C + 31][..], &[9, 0x1234]].concat()),
+            draw(),
+        ],
+        &[],
+    );
+    assert!(matches!(stop, Stop::Drained));
+    let states: Vec<u32> = draws.rows.iter().map(|row| row.state).collect();
+    assert_eq!(states, [0, 0, 1, 2, 0, 3, 0, 4]);
+}

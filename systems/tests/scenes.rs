@@ -236,3 +236,14 @@ fn small_scenes_match_whatever_order_the_declaration_leaves_open() {
         }
     }
 }
+
+/// Pixel programs that see another number of samples than there are: refused, and by register.
+#[test]
+fn samples_that_programs_do_not_see_are_refused() {
+    let report = changed_triangle(0x2F8, 1 << 20, |_| {});
+    assert!(!report.passes());
+    assert!(
+        report.faults[0].contains("PA_SC_AA_CONFIG 0x100000"),
+        "{report:#?}"
+    );
+}

@@ -174,12 +174,10 @@ fn take(snapshots: &mut Snapshots, banks: &RegisterBanks) -> u32 {
         primitive_type: 0,
         index_offset: 0,
         restart: 0,
-        hash: 0,
     });
     state.context.copy_from_slice(&banks.context[..]);
     state.shader.copy_from_slice(&banks.shader[..]);
     [state.primitive_type, state.index_offset, state.restart] = user_config(banks);
-    state.hash = banks.hash;
     let index = snapshots.states.len() as u32;
     snapshots.states.push(state);
     snapshots.by_hash.insert(banks.hash, index);

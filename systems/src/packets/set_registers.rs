@@ -1,6 +1,6 @@
 //! SET_CONTEXT_REG, SET_SH_REG, SET_UCONFIG_REG and their INDEX forms: a run of values from a register on.
 
-use relic_components::RegisterBank;
+use relic_components::{RegisterBank, RegisterBanks};
 use relic_schedules::{DecodeContext, Decoded, HeaderMatch, Packet, PacketRefusal};
 
 use super::words::at_least;
@@ -89,17 +89,14 @@ pub(super) fn write_run(
         targets.copy_from_slice(values);
         return Ok(());
     }
-    for (register, value) in (first..).zip(values) {
-        let registers: &mut [u32] = match bank {
-            RegisterBank::Context => &mut banks.context[..],
-            RegisterBank::Shader => &mut banks.shader[..],
-            RegisterBank::UserConfig => &mut banks.user_config[..],
-        };
-        let old = std::mem::replace(&mut registers[register], *value);
+    let mut difference = 0;
+    for ((register, target), value) in (first..).zip(targets).zip(values) {
+        let old = std::mem::replace(target, *value);
         if old != *value && changes_state(bank, register, 1) {
-            banks.changed(bank, register, old, *value);
+            difference ^= RegisterBanks::difference(bank, register, old, *value);
         }
     }
+    banks.hash ^= difference;
     banks.generation += 1;
     Ok(())
 }

@@ -305,6 +305,13 @@ fn sample_count(
             "PA_SC_AA_CONFIG {config:#x}: {samples} samples are not executed"
         ));
     };
+    let exposed = config >> 20 & 7;
+    if exposed != config & 7 {
+        return Err(format!(
+            "PA_SC_AA_CONFIG {config:#x}: pixel programs that see {} of {samples} samples are not executed",
+            1 << exposed
+        ));
+    }
     if samples == 1 {
         return Ok(1);
     }
