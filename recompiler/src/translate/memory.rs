@@ -25,6 +25,18 @@ pub(super) fn atomic_named(name: &str) -> Option<Atomic> {
     })
 }
 
+/// What a load behind `LOAD_` takes, and whether it is extended with its sign; `None` for one that is none of these.
+pub(super) fn load_width(what: &str) -> Option<(BufferWidth, bool)> {
+    Some(match what.split('_').next()? {
+        "UBYTE" => (BufferWidth::Byte, false),
+        "SBYTE" => (BufferWidth::Byte, true),
+        "USHORT" | "SHORT" => (BufferWidth::Short, false),
+        "SSHORT" => (BufferWidth::Short, true),
+        "DWORD" | "DWORDX2" | "DWORDX3" | "DWORDX4" => (BufferWidth::Dword, false),
+        _ => return None,
+    })
+}
+
 impl Translator<'_> {
     pub(super) fn buffer(&mut self) -> Taken {
         let instruction = self.instruction;
@@ -113,12 +125,8 @@ impl Translator<'_> {
             return Ok(false);
         };
         if let Some(what) = what.strip_prefix("LOAD_") {
-            let (width, signed) = match what.split('_').next() {
-                Some("UBYTE") => (BufferWidth::Byte, false),
-                Some("SBYTE") => (BufferWidth::Byte, true),
-                Some("USHORT" | "SHORT") => (BufferWidth::Short, false),
-                Some("SSHORT") => (BufferWidth::Short, true),
-                _ => (BufferWidth::Dword, false),
+            let Some((width, signed)) = load_width(what) else {
+                return Ok(false);
             };
             for index in 0..instruction.row.width('d') {
                 let mut operands = operands.clone();

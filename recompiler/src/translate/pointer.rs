@@ -1,6 +1,7 @@
 //! FLAT and GLOBAL instructions through guest pointers.
 
 use super::memory::atomic_named;
+use super::memory::load_width;
 use super::{Taken, Translator};
 use crate::decode::{Encoding, Operand};
 use crate::ir::{AccessKind, Atomic, BufferWidth, Op, Type, Value};
@@ -13,13 +14,8 @@ impl Translator<'_> {
         let address = self.guest_address()?;
         let kind = |width, atomic| AccessKind::Pointer { width, atomic };
         if let Some(what) = what.strip_prefix("LOAD_") {
-            let (width, signed) = match what.split('_').next() {
-                Some("UBYTE") => (BufferWidth::Byte, false),
-                Some("SBYTE") => (BufferWidth::Byte, true),
-                Some("USHORT" | "SHORT") => (BufferWidth::Short, false),
-                Some("SSHORT") => (BufferWidth::Short, true),
-                Some("DWORD" | "DWORDX2" | "DWORDX3" | "DWORDX4") => (BufferWidth::Dword, false),
-                _ => return Ok(false),
+            let Some((width, signed)) = load_width(what) else {
+                return Ok(false);
             };
             let mut values = Vec::new();
             for index in 0..instruction.row.width('d') {
