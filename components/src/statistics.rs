@@ -25,6 +25,12 @@ pub struct Counters {
     pub programs: u64,
     /// Pipelines made.
     pub pipelines: u64,
+    /// Resource plans walked.
+    pub walks: u64,
+    /// Walks among them that a tape handed back to the evaluator.
+    pub handed_back: u64,
+    /// Walks in which tape and evaluator differed, where both ran (`RELIC_VERIFY_TAPE`).
+    pub tape_differences: u64,
     /// Bytes of textures and targets uploaded.
     pub uploaded: u64,
 }

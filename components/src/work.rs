@@ -72,26 +72,86 @@ pub struct EvaluationChunk {
     pub reads: Vec<GuestRange>,
     /// One for each walk.
     pub results: Vec<WalkResult>,
+    /// Walks that a tape handed back to the evaluator.
+    pub handed_back: u64,
+    /// Walks in which tape and evaluator differed, where both ran.
+    pub differences: u64,
+}
+
+impl EvaluationChunk {
+    /// Removes all results and keeps the memory.
+    pub fn clear(&mut self) {
+        self.words.clear();
+        self.flat.clear();
+        self.reads.clear();
+        self.results.clear();
+        self.handed_back = 0;
+        self.differences = 0;
+    }
 }
 
 /// What Evaluate found out.
 #[derive(Component, Default, Debug)]
 pub struct Evaluations {
-    /// Chunks of [`Evaluations::CHUNK`] walks each, in order; more than needed may be there from earlier batches.
+    /// Chunks of [`Evaluations::CHUNK`] walks each; more than needed may be there from earlier batches.
     pub chunks: Vec<EvaluationChunk>,
+    /// The walks grouped by program: first walk of the first chunk, and so on.
+    order: Vec<u32>,
+    /// Each walk's place in `order`.
+    places: Vec<u32>,
+    /// By program: how many walks, then where the next one goes.
+    counts: Vec<u32>,
 }
 
 impl Evaluations {
     /// Walks in a chunk.
-    pub const CHUNK: usize = 128;
+    pub const CHUNK: usize = 256;
+
+    /// Groups the walks of a batch by program, and makes room for their results.
+    pub fn arrange(&mut self, walks: &[Walk]) {
+        self.counts.clear();
+        for walk in walks {
+            let program = walk.program.0 as usize;
+            if self.counts.len() <= program {
+                self.counts.resize(program + 1, 0);
+            }
+            self.counts[program] += 1;
+        }
+        let mut next = 0;
+        for count in &mut self.counts {
+            next += std::mem::replace(count, next);
+        }
+        self.order.clear();
+        self.order.resize(walks.len(), 0);
+        self.places.clear();
+        for (index, walk) in walks.iter().enumerate() {
+            let place = &mut self.counts[walk.program.0 as usize];
+            self.order[*place as usize] = index as u32;
+            self.places.push(*place);
+            *place += 1;
+        }
+        let count = walks.len().div_ceil(Self::CHUNK);
+        if self.chunks.len() < count {
+            self.chunks.resize_with(count, EvaluationChunk::default);
+        }
+        for chunk in &mut self.chunks {
+            chunk.clear();
+        }
+    }
+
+    /// The walks grouped by program, and the chunks that each [`Self::CHUNK`] of them go to.
+    pub fn work(&mut self) -> (&[u32], &mut [EvaluationChunk]) {
+        (&self.order, &mut self.chunks)
+    }
 
     /// The chunk and the result of a walk.
     #[must_use]
     pub fn get(&self, walk: u32) -> Option<(&EvaluationChunk, &WalkResult)> {
-        let chunk = self.chunks.get(walk as usize / Self::CHUNK)?;
+        let place = *self.places.get(walk as usize)? as usize;
+        let chunk = self.chunks.get(place / Self::CHUNK)?;
         chunk
             .results
-            .get(walk as usize % Self::CHUNK)
+            .get(place % Self::CHUNK)
             .map(|result| (chunk, result))
     }
 }

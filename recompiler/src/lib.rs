@@ -20,8 +20,8 @@ mod translate;
 pub use artifact::{Artifact, Binding, BindingKind, FlatBlock, Interface};
 pub use binary::{Dialect, Features, Profile, ShaderBinary, Stage, StageRegisters};
 pub use plan::{
-    AccessFlags, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, ImageDim, Inputs, PlanMemory,
-    ResourcePlan, evaluate,
+    AccessFlags, Batch, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, ImageDim, Inputs,
+    PlanMemory, PlanRead, ResourcePlan, Scratch, Tape, Use, evaluate,
 };
 pub use rect_list::rect_list_geometry;
 pub use refusal::{ProgramCounter, Reason, Refusal};
@@ -37,6 +37,7 @@ pub struct Program {
     pub(crate) profile: Profile,
     pub(crate) function: ir::Function,
     pub(crate) plan: ResourcePlan,
+    pub(crate) tape: Option<Tape>,
     pub(crate) interface: Interface,
     pub(crate) code_words: usize,
 }
@@ -46,6 +47,12 @@ impl Program {
     #[must_use]
     pub fn plan(&self) -> &ResourcePlan {
         &self.plan
+    }
+
+    /// The plan's tape; `None` where the evaluator has to walk it.
+    #[must_use]
+    pub fn tape(&self) -> Option<&Tape> {
+        self.tape.as_ref()
     }
 
     /// What the stages around it need to know.
@@ -163,11 +170,14 @@ fn build(
         interface.stores_through_pointers |= stores;
         interface.follows_pointers |= stores || inst.op == ir::Op::LoadPointer;
     }
+    let tape = Tape::compile(&plan);
+    clock.lap("tape");
     Ok(Program {
         stage: binary.stage,
         profile: *profile,
         function,
         plan,
+        tape,
         interface,
         code_words: cfg.end.0 as usize / 4,
     })

@@ -1,10 +1,10 @@
 //! The plan's evaluator, node by node: a plan is made by hand, and a walk's words or error are compared.
 
 use relic_core::GuestAddress;
-use relic_recompiler::plan::{Node, NodeId, NodeOp};
+use relic_recompiler::plan::{FlatSource, Guard, Node, NodeId, NodeOp, PlanBlock};
 use relic_recompiler::{
     AccessFlags, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, Inputs, PlanMemory,
-    ResourcePlan, evaluate,
+    ResourcePlan, Use, evaluate,
 };
 
 /// Dwords from one address on; nothing else is mapped.
@@ -27,14 +27,8 @@ struct Plan(ResourcePlan);
 
 impl Plan {
     fn node(&mut self, op: NodeOp, operands: &[NodeId], immediate: u32) -> NodeId {
-        let mut node = Node {
-            op,
-            operands: [NodeId(0); 5],
-            immediate,
-        };
-        node.operands[..operands.len()].copy_from_slice(operands);
-        self.0.nodes.push(node);
-        NodeId(self.0.nodes.len() as u32 - 1)
+        self.0.nodes.push(Node::new(op, operands, immediate));
+        NodeId((self.0.nodes.len() - 1) as u16)
     }
 
     fn constant(&mut self, bits: u32) -> NodeId {
@@ -43,7 +37,8 @@ impl Plan {
 
     /// The value of `node`, or why it has none, with user data 0x11, 0x22 and four words at 0x1000.
     fn value(&mut self, node: NodeId) -> Result<u32, EvaluateError> {
-        self.0.flat = vec![node];
+        self.0.flat = vec![always(node)];
+        self.0.link();
         let memory = Memory {
             start: 0x1000,
             words: vec![0xa0, 0xa1, 0xa2, 0xa3],
@@ -53,7 +48,14 @@ impl Plan {
     }
 }
 
-fn inputs(memory: &Memory) -> Inputs<'_> {
+fn always(node: NodeId) -> FlatSource {
+    FlatSource {
+        node,
+        guard: Guard::default(),
+    }
+}
+
+fn inputs(memory: &Memory) -> Inputs<'_, Memory> {
     Inputs {
         user_data: &[0x11, 0x22],
         shader_base: GuestAddress(0x1_2345_6700),
@@ -161,7 +163,7 @@ fn buffer_loads_are_zero_past_the_end() {
     // Stride, records, offset, immediate: the byte extent is their product, or the records where there is no stride.
     let load = |stride: u32, records: u32, offset: u32, immediate: u32| {
         let mut plan = Plan::default();
-        let operands = [0x1000, stride << 16, records, 0, offset].map(|bits| plan.constant(bits));
+        let operands = [0x1000, stride << 16, records, offset].map(|bits| plan.constant(bits));
         let node = plan.node(NodeOp::BufferLoad, &operands, immediate);
         plan.value(node)
     };
@@ -209,7 +211,7 @@ fn nesting_ends_with_an_error_not_with_the_stack() {
         plan.value(node)
     };
     assert_eq!(chain(500), Ok(501));
-    assert_eq!(chain(100_000), Err(EvaluateError::TooDeep));
+    assert_eq!(chain(50_000), Err(EvaluateError::TooDeep));
 }
 
 #[test]
@@ -220,21 +222,24 @@ fn descriptors_flat_words_residuals_and_reads_come_in_plan_order() {
         .map(|index| plan.node(NodeOp::LoadAddress, &[low, zero, zero], 4 * index))
         .collect();
     let user = plan.node(NodeOp::UserData, &[], 0);
-    let source = |kind, words: &[NodeId]| DescriptorSource {
-        kind,
-        words: words.iter().copied().collect(),
-        access: AccessFlags::READ,
-        dim: None,
-        block: 0,
-    };
     let odd = plan.constant(0x2003);
-    plan.0.descriptors = vec![
-        source(DescriptorKind::Buffer, &words),
-        source(DescriptorKind::Sampler, &[zero, zero, zero, low]),
-        source(DescriptorKind::Buffer, &[odd, zero, zero, zero]),
-    ];
-    plan.0.flat = vec![user];
+    let mut source = |kind, words: &[NodeId]| {
+        let first = plan.0.words.len() as u16;
+        plan.0.words.extend(words);
+        plan.0.descriptors.push(DescriptorSource {
+            kind,
+            access: AccessFlags::READ,
+            dim: None,
+            guard: Guard::default(),
+            first,
+        });
+    };
+    source(DescriptorKind::Buffer, &words);
+    source(DescriptorKind::Sampler, &[zero, zero, zero, low]);
+    source(DescriptorKind::Buffer, &[odd, zero, zero, zero]);
+    plan.0.flat = vec![always(user)];
     plan.0.alignment = 16;
+    plan.0.link();
     assert_eq!(plan.0.flat_words(), 2);
     let memory = Memory {
         start: 0x1000,
@@ -244,13 +249,128 @@ fn descriptors_flat_words_residuals_and_reads_come_in_plan_order() {
     // Twice: buffers that are used again must not remember.
     for _ in 0..2 {
         evaluate(&plan.0, &inputs(&memory), &mut out).expect("all is mapped");
-        assert_eq!(out.descriptor(0), [0x1008, 0xa1, 0xa2, 0xa3]);
-        assert_eq!(out.descriptor(1), [0, 0, 0, 0x1000]);
-        assert_eq!(out.descriptor(2), [0x2003, 0, 0, 0]);
-        assert!(out.descriptor(3).is_empty());
+        assert_eq!(out.descriptor(&plan.0, 0), [0x1008, 0xa1, 0xa2, 0xa3]);
+        assert_eq!(out.descriptor(&plan.0, 1), [0, 0, 0, 0x1000]);
+        assert_eq!(out.descriptor(&plan.0, 2), [0x2003, 0, 0, 0]);
+        assert!(out.descriptor(&plan.0, 3).is_empty());
         // The value, then the residuals of both buffers, a byte each.
         assert_eq!(out.flat, [0x11, 0x0308]);
-        let reads: Vec<_> = out.reads.iter().map(|r| (r.start().0, r.size())).collect();
-        assert_eq!(reads, [(0x1000, 16)]);
+        let reads: Vec<_> = out
+            .reads
+            .iter()
+            .map(|r| (r.range.start().0, r.range.size(), r.origin, r.leaf))
+            .collect();
+        assert_eq!(reads, [(0x1000, 16, None, true)]);
     }
+}
+
+#[test]
+fn user_data_is_a_value_or_the_base_of_a_load() {
+    let mut plan = Plan::default();
+    let zero = plan.constant(0);
+    let [pointer, index] = [0, 1].map(|number| plan.node(NodeOp::UserData, &[], number));
+    // A pointer in user data, a pointer in memory behind it, and an offset that is a value.
+    let next = plan.node(NodeOp::LoadAddress, &[pointer, zero, zero], 0);
+    let word = plan.node(NodeOp::LoadAddress, &[next, zero, index], 0);
+    plan.0.flat = vec![always(word)];
+    plan.0.link();
+    let memory = Memory {
+        start: 0x1000,
+        words: vec![0x1008, 0xa1, 0xa2, 0xa3],
+    };
+    let walk = |user_data: &[u32]| {
+        let mut out = Evaluation::default();
+        let inputs = Inputs {
+            user_data,
+            ..inputs(&memory)
+        };
+        evaluate(&plan.0, &inputs, &mut out).expect("all is mapped");
+        out
+    };
+    let out = walk(&[0x1000, 4]);
+    assert_eq!(out.flat, [0xa3]);
+    assert_eq!(
+        out.user_data,
+        Use {
+            as_value: 0b10,
+            as_base: 0b01
+        }
+    );
+    let reads: Vec<_> = out
+        .reads
+        .iter()
+        .map(|r| (r.range.start().0, r.origin, r.leaf))
+        .collect();
+    assert_eq!(reads, [(0x1000, Some(0), false), (0x100c, None, true)]);
+}
+
+#[test]
+fn what_no_reached_block_uses_is_zero_and_not_walked() {
+    let mut plan = Plan::default();
+    let zero = plan.constant(0);
+    let one = plan.constant(0x1000);
+    let condition = plan.node(NodeOp::UserData, &[], 0);
+    let unknown = plan.node(NodeOp::LoadAddress, &[zero, zero, zero], 8);
+    let unmapped = plan.node(NodeOp::LoadAddress, &[zero, zero, zero], 0);
+    let mapped = plan.node(NodeOp::LoadAddress, &[one, zero, zero], 0);
+    // 0 branches on the user data to 1 or 2, 2 to 3 on what has no value, 1 to 3.
+    let block = |condition, first, count| PlanBlock {
+        condition,
+        first,
+        count,
+    };
+    plan.0.edges = vec![1, 2, 3, 3, 3];
+    plan.0.blocks = vec![
+        block(Some(condition), 0, 2),
+        block(None, 2, 1),
+        block(Some(unknown), 3, 2),
+        block(None, 0, 0),
+    ];
+    plan.0.guards = vec![1, 2, 3, 1, 2];
+    let guard = |first, count| Guard { first, count };
+    let used_in_1 = guard(0, 1);
+    let used_in_2 = guard(1, 1);
+    plan.0.flat = [
+        (unmapped, used_in_1),
+        (mapped, used_in_2),
+        (mapped, guard(2, 1)),
+        (mapped, guard(3, 2)),
+    ]
+    .map(|(node, guard)| FlatSource { node, guard })
+    .to_vec();
+    plan.0.words = vec![mapped; 4];
+    plan.0.descriptors = vec![DescriptorSource {
+        kind: DescriptorKind::Sampler,
+        access: AccessFlags::READ,
+        dim: None,
+        guard: used_in_2,
+        first: 0,
+    }];
+    plan.0.link();
+    let memory = Memory {
+        start: 0x1000,
+        words: vec![0xa0],
+    };
+    let walk = |plan: &ResourcePlan, user: u32| {
+        let mut out = Evaluation::default();
+        let inputs = Inputs {
+            user_data: &[user],
+            ..inputs(&memory)
+        };
+        evaluate(plan, &inputs, &mut out).map(|()| (out.flat, out.words, out.active))
+    };
+    // The second way: its condition has no value, so both ways behind it are taken.
+    let used = vec![0xa0; 4];
+    assert_eq!(
+        walk(&plan.0, 0),
+        Ok((vec![0, 0xa0, 0xa0, 0xa0], used, vec![true]))
+    );
+    // The first way, where what is used is not mapped; and then with nothing that fails.
+    let unmapped = EvaluateError::Inaccessible(GuestAddress(0));
+    assert_eq!(walk(&plan.0, 1), Err(unmapped));
+    plan.0.flat[0].node = zero;
+    assert_eq!(
+        walk(&plan.0, 1),
+        Ok((vec![0, 0, 0xa0, 0xa0], vec![0; 4], vec![false]))
+    );
 }

@@ -179,7 +179,10 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                     if descriptor.kind != DescriptorKind::Buffer {
                         return Err(String::from("skip: images are not bound here"));
                     }
-                    let v: [u32; 4] = evaluation.descriptor(index).try_into().expect("four words");
+                    let v: [u32; 4] = evaluation
+                        .descriptor(program.plan(), index)
+                        .try_into()
+                        .expect("four words");
                     buffers.push(BufferShape::from_words(v, plan.alignment));
                     let base = u64::from(v[0]) | u64::from(v[1] & 0xffff) << 32;
                     let extent = u64::from((v[1] >> 16 & 0x3fff).max(1)) * u64::from(v[2]);

@@ -227,7 +227,11 @@ pub fn pixel_key(state: &StateSnapshot) -> Option<ProgramKey> {
 /// CS_W32_EN in the dispatch initiator.
 const COMPUTE_WAVE32: u32 = 1 << 15;
 
-fn compute_key(state: &StateSnapshot, initiator: u32) -> Result<ProgramKey, String> {
+/// The compute program of a state, for a dispatch with this initiator word.
+///
+/// # Errors
+/// When its groups have no threads.
+pub fn compute_key(state: &StateSnapshot, initiator: u32) -> Result<ProgramKey, String> {
     let registers = &state.shader;
     let threads = &registers[shader::COMPUTE_NUM_THREAD_X..shader::COMPUTE_NUM_THREAD_X + 3];
     let num_thread = [threads[0] & 0xFFFF, threads[1] & 0xFFFF, threads[2] & 0xFFFF];

@@ -18,8 +18,22 @@ pub struct Config {
     pub shuffle: Option<u64>,
     /// Take the systems' times and print them at the end (`RELIC_TIMES`).
     pub times: bool,
+    /// How resource plans are walked (`RELIC_TAPE`, `RELIC_VERIFY_TAPE`).
+    pub tapes: TapeUse,
     /// Pictures.
     pub pictures: PictureRequest,
+}
+
+/// How resource plans are walked.
+#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TapeUse {
+    /// By tapes; the evaluator walks what they hand back.
+    #[default]
+    On,
+    /// By the evaluator.
+    Off,
+    /// By both. Differences are logged and counted, and the evaluator's results are used.
+    Verified,
 }
 
 /// What pictures are wanted, and how many frames.
@@ -63,8 +77,8 @@ impl Config {
                 })
                 .transpose()
         };
-        let switch = |name: &'static str| match get(name) {
-            None => Ok(false),
+        let switch = |name: &'static str, default: bool| match get(name) {
+            None => Ok(default),
             Some(value) => match value.trim().to_ascii_lowercase().as_str() {
                 "" | "0" | "false" | "off" | "no" => Ok(false),
                 "1" | "true" | "on" | "yes" => Ok(true),
@@ -78,7 +92,7 @@ impl Config {
         let path = |name: &str| get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         Ok(Self {
             gpu: get("RELIC_GPU").filter(|value| !value.is_empty()),
-            validation: switch("RELIC_VALIDATION")?,
+            validation: switch("RELIC_VALIDATION", false)?,
             pool_threads: match number("RELIC_POOL_THREADS")? {
                 None => None,
                 Some(threads @ 1..=256) => Some(threads as usize),
@@ -92,7 +106,12 @@ impl Config {
                 }
             },
             shuffle: number("RELIC_SHUFFLE")?,
-            times: switch("RELIC_TIMES")?,
+            times: switch("RELIC_TIMES", false)?,
+            tapes: match (switch("RELIC_VERIFY_TAPE", false)?, switch("RELIC_TAPE", true)?) {
+                (true, _) => TapeUse::Verified,
+                (false, true) => TapeUse::On,
+                (false, false) => TapeUse::Off,
+            },
             pictures: PictureRequest {
                 frames: number("RELIC_FRAMES")?,
                 screenshot: path("RELIC_SCREENSHOT"),
@@ -115,6 +134,11 @@ mod tests {
             assert!(!read("RELIC_VALIDATION", off).unwrap().validation, "{off:?}");
         }
         assert!(read("RELIC_VALIDATION", "On").unwrap().validation);
+        let tapes = |name, value| read(name, value).unwrap().tapes;
+        assert_eq!(tapes("RELIC_TAPE", "off"), TapeUse::Off);
+        assert_eq!(tapes("RELIC_TAPE", "1"), TapeUse::On);
+        assert_eq!(tapes("RELIC_VERIFY_TAPE", "1"), TapeUse::Verified);
+        assert_eq!(tapes("RELIC_VERIFY_TAPE", "0"), TapeUse::On);
         for threads in ["0", "257", "100000"] {
             let error = read("RELIC_POOL_THREADS", threads).unwrap_err().to_string();
             assert!(

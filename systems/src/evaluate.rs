@@ -1,16 +1,24 @@
-//! Evaluate: resource plans to descriptor words, in parallel chunks.
+//! Evaluate: resource plans to descriptor words, in parallel chunks. Walks of one program stand together, so that its tape
+//! runs for many of them at a time; what a tape hands back, the evaluator walks.
+
+use std::cell::RefCell;
 
 use bevy_ecs::prelude::*;
 use bevy_tasks::ComputeTaskPool;
 use relic_components::{
-    Commands, Dispatches, Draws, QueueStatus,
+    Commands, Counters, Dispatches, Draws, QueueStatus,
     batch::{COMPUTE_USER_DATA, GRAPHICS_USER_DATA},
     work::{Captures, EvaluationChunk, Evaluations, Walk, WalkResult},
 };
 use relic_core::{GuestAddress, GuestMemory, MemoryReader};
-use relic_recompiler::{Evaluation, Inputs, PlanMemory, evaluate};
+use relic_recompiler::{Batch, EvaluateError, Evaluation, Inputs, PlanMemory, Scratch, Tape, evaluate};
+use smallvec::SmallVec;
 
-use crate::{programs::ProgramStore, resources::Memory};
+use crate::{
+    config::TapeUse,
+    programs::{Analysed, ProgramStore},
+    resources::Memory,
+};
 
 /// Guest memory as plans read it.
 struct Reader(MemoryReader);
@@ -19,15 +27,35 @@ impl PlanMemory for Reader {
     fn read_u32(&self, address: GuestAddress) -> Option<u32> {
         self.0.read_u32(address).ok()
     }
+
+    fn read_words(&self, address: GuestAddress, out: &mut [u32]) -> bool {
+        self.0.read_words(address, out).is_ok()
+    }
 }
 
-/// A scope of tasks costs 6 to 10 µs; two chunks of walks are worth it.
-const PARALLEL_CHUNKS: usize = 2;
+/// A scope of tasks costs 6 to 10 µs; so many chunks of walks are worth it.
+const PARALLEL_CHUNKS: usize = 4;
+
+/// What a thread needs to walk.
+#[derive(Default)]
+struct Workspace {
+    scratch: Scratch,
+    /// Results of a chunk's walks, one behind the other.
+    results: Evaluation,
+    /// Of one walk by the evaluator.
+    single: Evaluation,
+}
+
+thread_local! {
+    static WORKSPACE: RefCell<Workspace> = RefCell::default();
+}
 
 /// Walks the plans of all rows.
 pub(crate) fn evaluate_plans(
     memory: Res<Memory>,
     programs: Res<ProgramStore>,
+    tapes: Res<TapeUse>,
+    mut counters: ResMut<Counters>,
     mut queues: Query<(
         &QueueStatus,
         &Commands,
@@ -38,37 +66,39 @@ pub(crate) fn evaluate_plans(
     )>,
 ) {
     for (status, commands, draws, dispatches, captures, mut evaluations) in &mut queues {
-        for chunk in &mut evaluations.chunks {
-            chunk.results.clear();
-        }
+        let evaluations = &mut *evaluations;
         if !crate::has_work(status, commands) || captures.walks.is_empty() {
+            evaluations.arrange(&[]);
             continue;
         }
+        evaluations.arrange(&captures.walks);
         let count = captures.walks.len().div_ceil(Evaluations::CHUNK);
-        if evaluations.chunks.len() < count {
-            evaluations.chunks.resize_with(count, EvaluationChunk::default);
-        }
         let inputs = WalkInputs {
             memory: &memory.0,
             programs: &programs,
             draws: &draws.user_data,
             dispatches: &dispatches.user_data,
+            walks: &captures.walks,
+            tapes: *tapes,
         };
-        let chunks = evaluations
-            .chunks
-            .iter_mut()
-            .zip(captures.walks.chunks(Evaluations::CHUNK));
+        let (order, chunks) = evaluations.work();
+        let chunks = chunks.iter_mut().zip(order.chunks(Evaluations::CHUNK));
         if count < PARALLEL_CHUNKS {
-            for (chunk, walks) in chunks {
-                inputs.walk_chunk(walks, chunk);
+            for (chunk, order) in chunks {
+                inputs.walk_chunk(order, chunk);
             }
         } else {
             ComputeTaskPool::get().scope(|scope| {
-                for (chunk, walks) in chunks {
+                for (chunk, order) in chunks {
                     let inputs = &inputs;
-                    scope.spawn(async move { inputs.walk_chunk(walks, chunk) });
+                    scope.spawn(async move { inputs.walk_chunk(order, chunk) });
                 }
             });
+        }
+        for chunk in &evaluations.chunks[..count] {
+            counters.walks += chunk.results.len() as u64;
+            counters.handed_back += chunk.handed_back;
+            counters.tape_differences += chunk.differences;
         }
     }
 }
@@ -78,43 +108,112 @@ struct WalkInputs<'a> {
     programs: &'a ProgramStore,
     draws: &'a [u32],
     dispatches: &'a [u32],
+    walks: &'a [Walk],
+    tapes: TapeUse,
 }
 
 impl WalkInputs<'_> {
-    fn walk_chunk(&self, walks: &[Walk], chunk: &mut EvaluationChunk) {
+    /// Walks those of `order`, which are grouped by program.
+    fn walk_chunk(&self, order: &[u32], chunk: &mut EvaluationChunk) {
         relic_core::zone!("evaluate chunk");
         let reader = Reader(self.memory.reader());
-        chunk.words.clear();
-        chunk.flat.clear();
-        chunk.reads.clear();
-        chunk.results.clear();
-        let mut out = Evaluation::default();
-        for walk in walks {
-            let result = self.walk(walk, &reader, chunk, &mut out);
-            chunk.results.push(result);
+        chunk.clear();
+        WORKSPACE.with_borrow_mut(|workspace| {
+            workspace.results.clear();
+            for group in order.chunk_by(|a, b| self.walk(*a).program == self.walk(*b).program) {
+                let id = self.walk(group[0]).program;
+                match self.programs.get(id) {
+                    Some(Ok(program)) => {
+                        for rows in group.chunks(Tape::MOST_ROWS) {
+                            self.walk_rows(program, rows, &reader, workspace, chunk);
+                        }
+                    }
+                    Some(Err(reason)) => chunk.results.extend(group.iter().map(|_| WalkResult {
+                        refusal: Some(reason.clone()),
+                        pending: false,
+                        ..WalkResult::pending(id)
+                    })),
+                    // The pool is at it; Prepare holds the row.
+                    None => chunk
+                        .results
+                        .extend(group.iter().map(|_| WalkResult::pending(id))),
+                }
+            }
+            let results = &mut workspace.results;
+            std::mem::swap(&mut chunk.words, &mut results.words);
+            std::mem::swap(&mut chunk.flat, &mut results.flat);
+            chunk.reads.extend(results.reads.iter().map(|read| read.range));
+        });
+    }
+
+    fn walk(&self, index: u32) -> &Walk {
+        &self.walks[index as usize]
+    }
+
+    /// Walks a program's plan for some of its draws.
+    fn walk_rows(
+        &self,
+        program: &Analysed,
+        rows: &[u32],
+        reader: &Reader,
+        workspace: &mut Workspace,
+        chunk: &mut EvaluationChunk,
+    ) {
+        let plan = program.plan();
+        let user_data: SmallVec<[&[u32]; Tape::MOST_ROWS]> =
+            rows.iter().map(|row| self.user_data(program, *row)).collect();
+        let tape = program.tape().filter(|_| self.tapes != TapeUse::Off);
+        let finished = tape.map_or(0, |tape| {
+            let batch = Batch {
+                user_data: &user_data,
+                shader_base: program.address,
+                memory: reader,
+            };
+            tape.run(plan, &batch, &mut workspace.scratch)
+        });
+        for (row, user_data) in user_data.iter().enumerate() {
+            let out = &mut workspace.results;
+            let from = (out.words.len(), out.flat.len(), out.reads.len());
+            let inputs = Inputs {
+                user_data,
+                shader_base: program.address,
+                memory: reader,
+            };
+            let mut outcome = Ok(());
+            match tape.filter(|_| finished >> row & 1 != 0) {
+                Some(tape) if self.tapes == TapeUse::Verified => {
+                    let found = &mut Evaluation::default();
+                    tape.results(plan, &workspace.scratch, row, found);
+                    outcome = evaluate(plan, &inputs, &mut workspace.single);
+                    let difference = match outcome {
+                        Ok(()) => workspace.single.difference(found),
+                        Err(_) => Some("refusal"),
+                    };
+                    if let Some(output) = difference {
+                        chunk.differences += 1;
+                        tracing::error!(
+                            "tape and evaluator differ in {output}: program at {}, walk {}; the evaluator's result is used",
+                            program.address,
+                            rows[row]
+                        );
+                    }
+                    out.append(&workspace.single);
+                }
+                Some(tape) => tape.results(plan, &workspace.scratch, row, out),
+                None => {
+                    chunk.handed_back += u64::from(tape.is_some());
+                    outcome = evaluate(plan, &inputs, &mut workspace.single);
+                    out.append(&workspace.single);
+                }
+            }
+            chunk
+                .results
+                .push(result(self.walk(rows[row]), out, from, outcome));
         }
     }
 
-    fn walk(
-        &self,
-        walk: &Walk,
-        reader: &Reader,
-        chunk: &mut EvaluationChunk,
-        out: &mut Evaluation,
-    ) -> WalkResult {
-        let program = match self.programs.get(walk.program) {
-            Some(Ok(program)) => program,
-            Some(Err(reason)) => {
-                let refusal = Some(reason.clone());
-                return WalkResult {
-                    refusal,
-                    pending: false,
-                    ..WalkResult::pending(walk.program)
-                };
-            }
-            // The pool is at it; Prepare holds the row.
-            None => return WalkResult::pending(walk.program),
-        };
+    fn user_data(&self, program: &Analysed, walk: u32) -> &[u32] {
+        let walk = self.walk(walk);
         let (words, count) = if walk.compute {
             (self.dispatches, COMPUTE_USER_DATA)
         } else {
@@ -122,33 +221,30 @@ impl WalkInputs<'_> {
         };
         let first = walk.user_data as usize;
         let used = (program.stage().user_data_count() as usize).min(count);
-        let inputs = Inputs {
-            user_data: &words[first..first + used],
-            shader_base: program.address,
-            memory: reader,
-        };
-        let starts = (
-            chunk.words.len() as u32,
-            chunk.flat.len() as u32,
-            chunk.reads.len() as u32,
-        );
-        let outcome = evaluate(program.plan(), &inputs, out);
-        // What was read counts for hazards whether the walk succeeded or not.
-        chunk.reads.extend_from_slice(&out.reads);
-        let mut result = WalkResult {
-            reads: (starts.2, chunk.reads.len() as u32),
-            pending: false,
-            ..WalkResult::pending(walk.program)
-        };
-        match outcome {
-            Ok(()) => {
-                chunk.words.extend_from_slice(&out.words);
-                chunk.flat.extend_from_slice(&out.flat);
-                result.words = (starts.0, chunk.words.len() as u32);
-                result.flat = (starts.1, chunk.flat.len() as u32);
-            }
-            Err(error) => result.refusal = Some(format!("its resources can't be found: {error}")),
-        }
-        result
+        &words[first..first + used]
+    }
+}
+
+/// The result of a walk, whose outputs begin at `from` in `out`.
+fn result(
+    walk: &Walk,
+    out: &mut Evaluation,
+    from: (usize, usize, usize),
+    outcome: Result<(), EvaluateError>,
+) -> WalkResult {
+    let mut refusal = None;
+    if let Err(error) = outcome {
+        refusal = Some(format!("its resources can't be found: {error}"));
+        // What was read counts for hazards all the same.
+        out.words.truncate(from.0);
+        out.flat.truncate(from.1);
+    }
+    WalkResult {
+        words: (from.0 as u32, out.words.len() as u32),
+        flat: (from.1 as u32, out.flat.len() as u32),
+        reads: (from.2 as u32, out.reads.len() as u32),
+        refusal,
+        pending: false,
+        ..WalkResult::pending(walk.program)
     }
 }

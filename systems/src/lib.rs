@@ -5,7 +5,7 @@
 //! finds programs, [`evaluate`] walks resource plans, [`prepare`] makes pipelines, images and bindings, [`hazard`]
 //! cuts where the CPU must wait, [`commit`] records, [`settle`] submits.
 
-mod capture;
+pub mod capture;
 pub mod commit;
 pub mod config;
 pub mod decode;

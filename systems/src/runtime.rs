@@ -216,6 +216,7 @@ pub fn build(
         .insert_resource(GpuTimeline::default())
         .insert_resource(InFlightWrites::default())
         .insert_resource(Counters::default())
+        .insert_resource(config.tapes)
         .insert_resource(Faults::default())
         .insert_resource(Epoch::default())
         .insert_resource(ProgramStore::default())

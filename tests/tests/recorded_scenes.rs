@@ -11,7 +11,7 @@ use std::{
 };
 
 use relic_systems::{
-    config::Config,
+    config::{Config, TapeUse},
     gpu::open_device,
     scene::{PlayOptions, play, pm4cap},
 };
@@ -58,7 +58,12 @@ fn failure(file: &PathBuf, device: &Device, told: &mut usize) -> Option<String> 
         Ok(scene) => scene,
         Err(error) => return Some(error.to_string()),
     };
-    let report = match play(&scene, &PlayOptions::new(Config::default(), device.clone())) {
+    // Tape and evaluator both walk every plan.
+    let config = Config {
+        tapes: TapeUse::Verified,
+        ..Config::default()
+    };
+    let report = match play(&scene, &PlayOptions::new(config, device.clone())) {
         Ok(report) => report,
         Err(error) => return Some(error.to_string()),
     };
@@ -78,6 +83,14 @@ fn failure(file: &PathBuf, device: &Device, told: &mut usize) -> Option<String> 
         wrong.extend(report.waiting);
     }
     wrong.extend(complaints);
+    let counters = report.counters;
+    // A known failure is none of this.
+    assert_eq!(
+        counters.tape_differences,
+        0,
+        "{}: tape and evaluator differ",
+        file.display()
+    );
     (!wrong.is_empty()).then(|| wrong.join("\n    "))
 }
 

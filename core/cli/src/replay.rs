@@ -75,6 +75,7 @@ struct SceneReport {
     validation: Vec<String>,
     times: Vec<Time>,
     loops: Option<Loops>,
+    walks: Walks,
 }
 
 /// CPU time of the pump and the task pool for all submissions of the scene, warm.
@@ -112,6 +113,16 @@ struct Expectation {
     name: String,
     passes: bool,
     result: String,
+}
+
+/// Walks of resource plans.
+#[derive(Serialize, Default)]
+struct Walks {
+    all: u64,
+    /// Walks that the evaluator did because a tape could not.
+    handed_back: u64,
+    /// Walks that tape and evaluator did, with different results.
+    differences: u64,
 }
 
 /// What one system took.
@@ -227,7 +238,9 @@ impl SceneReport {
         });
         Self {
             file: file.display().to_string(),
+            // Validation messages are looked at scene by scene, as the device collects them over all.
             passes: report.ending.holds(&report.faults, &report.waiting)
+                && report.counters.tape_differences == 0
                 && expectations.iter().all(|expectation| expectation.passes),
             error: None,
             expectations,
@@ -236,6 +249,11 @@ impl SceneReport {
             validation: Vec::new(),
             times: times.collect(),
             loops: report.loops.as_ref().map(Loops::of),
+            walks: Walks {
+                all: report.counters.walks,
+                handed_back: report.counters.handed_back,
+                differences: report.counters.tape_differences,
+            },
         }
     }
 
@@ -250,6 +268,7 @@ impl SceneReport {
             validation: Vec::new(),
             times: Vec::new(),
             loops: None,
+            walks: Walks::default(),
         }
     }
 
@@ -285,6 +304,13 @@ impl SceneReport {
                 loops.p99_us,
                 loops.max_us,
                 loops.p50_us / rows as f64
+            );
+        }
+        if self.walks.differences > 0 {
+            let _ = writeln!(
+                text,
+                "  tape and evaluator differ in {} of {} walks: RELIC_LOG=error names them",
+                self.walks.differences, self.walks.all
             );
         }
         for (what, lines) in [

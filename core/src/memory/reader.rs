@@ -17,28 +17,40 @@ use crate::address::{GuestAddress, GuestRange};
 pub struct MemoryReader {
     table: Arc<RegionTable>,
     /// Region of the last hit: walks stay in one region for long.
-    last: Cell<usize>,
+    last: Cell<Last>,
+}
+
+/// A region, for look-ups without the table.
+#[derive(Clone, Copy, Default)]
+struct Last {
+    index: usize,
+    range: GuestRange,
+    host: usize,
 }
 
 impl MemoryReader {
     pub(super) fn new(table: Arc<RegionTable>) -> Self {
         Self {
             table,
-            last: Cell::new(0),
+            last: Cell::default(),
         }
     }
 
     /// The region that holds `address`.
     #[must_use]
     pub fn region(&self, address: GuestAddress) -> Option<&Region> {
-        if let Some(region) = self.table.regions.get(self.last.get())
-            && region.range().contains(address)
-        {
-            return Some(region);
+        let last = self.last.get();
+        if last.range.contains(address) {
+            return self.table.regions.get(last.index);
         }
         let index = self.table.find(address)?;
-        self.last.set(index);
-        Some(&self.table.regions[index])
+        let region = &self.table.regions[index];
+        self.last.set(Last {
+            index,
+            range: region.range(),
+            host: region.host(),
+        });
+        Some(region)
     }
 
     /// All regions, in the order of their addresses.
@@ -55,18 +67,22 @@ impl MemoryReader {
 
     /// Host address of `range` when one region holds all of it.
     #[must_use]
+    #[inline]
     pub fn host_range(&self, range: GuestRange) -> Option<usize> {
-        let region = self.region(range.start())?;
-        region
-            .range()
+        if !self.last.get().range.contains(range.start()) {
+            self.region(range.start())?;
+        }
+        let last = self.last.get();
+        last.range
             .covers(range)
-            .then(|| region.host() + (range.start().0 - region.range().start().0) as usize)
+            .then(|| last.host + (range.start().0 - last.range.start().0) as usize)
     }
 
     /// The 32-bit word at `address`, at any alignment.
     ///
     /// # Errors
     /// [`Unmapped`] when one of its bytes is not mapped.
+    #[inline]
     pub fn read_u32(&self, address: GuestAddress) -> Result<u32, Unmapped> {
         let range = GuestRange::new(address, 4);
         match self.host_range(range) {
@@ -107,6 +123,7 @@ impl MemoryReader {
     ///
     /// # Errors
     /// [`Unmapped`] when a byte of them is not mapped; `out` then holds what came before it.
+    #[inline]
     pub fn read_words(&self, address: GuestAddress, out: &mut [u32]) -> Result<(), Unmapped> {
         let range = GuestRange::new(address, size_of_val(out) as u64);
         if let Some(host) = self.host_range(range)

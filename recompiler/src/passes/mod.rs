@@ -1,5 +1,6 @@
 //! Passes over the IR, one file each.
 
+pub(crate) mod activity;
 pub(crate) mod dead;
 pub(crate) mod lanes;
 pub(crate) mod lockstep;

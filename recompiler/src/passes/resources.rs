@@ -3,10 +3,12 @@
 //! Each descriptor word is followed back to user data, constants and scalar loads. Then the words leave the program:
 //! accesses name plan descriptors instead. User data and address loads that are still read become flat words.
 
+use super::activity::Branches;
 use super::dead::remove_dead;
 use crate::ir::{AccessKind, BufferWidth, Function, ImageOp, Inst, Op, Type, Value};
 use crate::plan::{
-    AccessFlags, DescriptorKind, DescriptorSource, ImageDim, Node, NodeId, NodeOp, ResourcePlan,
+    AccessFlags, DescriptorKind, DescriptorSource, FlatSource, Guard, ImageDim, Node, NodeId, NodeOp,
+    ResourcePlan,
 };
 use crate::refusal::{Fault, Reason};
 use hashbrown::HashMap;
@@ -19,11 +21,18 @@ struct Walk<'a> {
     function: &'a Function,
     nodes: Vec<Node>,
     known: HashMap<Node, NodeId>,
-    /// By value, and whether it is the first lane's.
-    found: HashMap<(Value, bool), NodeId>,
+    found: HashMap<(Value, View), NodeId>,
     open: Vec<Value>,
-    /// Whether values are looked at as lane 0 has them.
+    view: View,
+}
+
+/// Which lanes' value is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+struct View {
+    /// Lane 0's.
     first_lane: bool,
+    /// A lane's for which this mask is set.
+    mask: Option<Value>,
 }
 
 /// # Errors
@@ -45,8 +54,10 @@ pub(crate) fn find_resources(
         known: HashMap::new(),
         found: HashMap::new(),
         open: Vec::new(),
-        first_lane: false,
+        view: View::default(),
     };
+    // Blocks that use each descriptor.
+    let mut users: Vec<Vec<usize>> = Vec::new();
     let mut stripped: Vec<(Value, usize, SmallVec<[u32; 2]>)> = Vec::new();
     for (number, block) in walk.function.blocks.iter().enumerate() {
         for &value in &block.insts {
@@ -156,16 +167,22 @@ pub(crate) fn find_resources(
                 let dim = dim.filter(|_| kind == DescriptorKind::Image);
                 let key = (kind, words.clone(), dim, flags.contains(AccessFlags::STORAGE));
                 let index = *indices.entry(key).or_insert_with(|| {
+                    let first = plan.words.len() as u16;
+                    plan.words.extend(words);
                     plan.descriptors.push(DescriptorSource {
                         kind,
-                        words,
                         access: AccessFlags::empty(),
                         dim,
-                        block: number as u32,
+                        guard: Guard::default(),
+                        first,
                     });
+                    users.push(Vec::new());
                     plan.descriptors.len() as u32 - 1
                 });
                 plan.descriptors[index as usize].access |= flags;
+                if !users[index as usize].contains(&number) {
+                    users[index as usize].push(number);
+                }
                 list.push(index);
             }
             stripped.push((value, at, list));
@@ -188,9 +205,10 @@ pub(crate) fn find_resources(
         known,
         found,
         open: Vec::new(),
-        first_lane: false,
+        view: View::default(),
     };
     let mut flats: Vec<(Value, u32)> = Vec::new();
+    let mut flat_users: Vec<Vec<usize>> = Vec::new();
     let mut followed: Vec<(usize, Value)> = Vec::new();
     for (number, block) in walk.function.blocks.iter().enumerate() {
         for &value in &block.insts {
@@ -215,15 +233,40 @@ pub(crate) fn find_resources(
             let slot = plan
                 .flat
                 .iter()
-                .position(|known| *known == node)
+                .position(|known| known.node == node)
                 .unwrap_or_else(|| {
-                    plan.flat.push(node);
+                    plan.flat.push(FlatSource {
+                        node,
+                        guard: Guard::default(),
+                    });
+                    flat_users.push(Vec::new());
                     plan.flat.len() - 1
                 });
+            // User data is always there.
+            if inst.op == Op::LoadAddress && !flat_users[slot].contains(&number) {
+                flat_users[slot].push(number);
+            }
             flats.push((value, slot as u32));
         }
     }
+    let function_now = walk.function;
+    let branches = Branches::new(function_now, |block| {
+        let condition = function_now.terminator_operand(block)?;
+        walk.node(condition).ok()
+    });
     plan.nodes = walk.nodes;
+    users.extend(flat_users);
+    let mut guards = branches.plan(&users, &mut plan).into_iter();
+    for (descriptor, guard) in plan.descriptors.iter_mut().zip(&mut guards) {
+        descriptor.guard = guard;
+    }
+    for (flat, guard) in plan.flat.iter_mut().zip(guards) {
+        flat.guard = guard;
+    }
+    if plan.words.len() > usize::from(u16::MAX) || plan.nodes.len() > usize::from(u16::MAX) {
+        return Err(Reason::TooLarge(usize::from(u16::MAX), "words of descriptors").into());
+    }
+    plan.drop_unused();
     for (value, slot) in flats {
         let inst = &mut function.insts[value.0 as usize];
         inst.op = Op::Flat;
@@ -273,20 +316,16 @@ fn follow(function: &mut Function, block: usize, value: Value) {
 
 impl Walk<'_> {
     fn make(&mut self, op: NodeOp, operands: &[NodeId], immediate: u32) -> NodeId {
-        let mut node = Node {
-            op,
-            operands: [NodeId(0); 5],
-            immediate,
-        };
-        node.operands[..operands.len()].copy_from_slice(operands);
+        let node = Node::new(op, operands, immediate);
         *self.known.entry(node).or_insert_with(|| {
             self.nodes.push(node);
-            NodeId(self.nodes.len() as u32 - 1)
+            // A plan of more nodes than ids is refused as a whole.
+            NodeId((self.nodes.len() - 1) as u16)
         })
     }
 
     fn node(&mut self, value: Value) -> Result<NodeId, String> {
-        if let Some(&node) = self.found.get(&(value, self.first_lane)) {
+        if let Some(&node) = self.found.get(&(value, self.view)) {
             return Ok(node);
         }
         let inst = self.function.inst(value);
@@ -306,7 +345,7 @@ impl Walk<'_> {
                 why
             }
         })?;
-        self.found.insert((value, self.first_lane), node);
+        self.found.insert((value, self.view), node);
         Ok(node)
     }
 
@@ -333,7 +372,7 @@ impl Walk<'_> {
             Op::LessS => Some(NodeOp::LessSigned),
             _ => None,
         };
-        if self.first_lane && self.is_lane_number(&inst) {
+        if self.view.first_lane && self.is_lane_number(&inst) {
             return Ok(self.make(NodeOp::Const, &[], 0));
         }
         if let Some(op) = binary {
@@ -351,6 +390,8 @@ impl Walk<'_> {
             Op::Const if matches!(inst.ty, Type::U32 | Type::Bool | Type::F32) => {
                 self.make(NodeOp::Const, &[], inst.immediate as u32)
             }
+            // In every lane that comes to it.
+            Op::Active => self.make(NodeOp::Const, &[], 1),
             Op::Undef => self.make(NodeOp::Const, &[], 0),
             Op::UserData => self.make(NodeOp::UserData, &[], inst.immediate as u32),
             Op::ShaderBase if inst.immediate == 0 => self.make(NodeOp::ShaderBaseLow, &[], 0),
@@ -370,11 +411,12 @@ impl Walk<'_> {
             }
             Op::LoadScalarBuffer if inst.operands.len() == 5 => {
                 let (offset, immediate) = self.split(inst.operands[4]);
-                let mut operands = [NodeId(0); 5];
-                for (slot, operand) in operands.iter_mut().zip(&inst.operands[..4]) {
+                let mut operands = [NodeId(0); 4];
+                // The fourth word says nothing about where a dword lies.
+                for (slot, operand) in operands.iter_mut().zip(&inst.operands[..3]) {
                     *slot = self.node(*operand)?;
                 }
-                operands[4] = match offset {
+                operands[3] = match offset {
                     Some(offset) => self.node(offset)?,
                     None => self.make(NodeOp::Const, &[], 0),
                 };
@@ -401,6 +443,7 @@ impl Walk<'_> {
                 };
                 self.make(op, &operands, 0)
             }
+            Op::Select if self.view.mask == Some(inst.operands[0]) => self.node(inst.operands[1])?,
             Op::Select if matches!(inst.ty, Type::U32 | Type::Bool) => {
                 let operands = [
                     self.node(inst.operands[0])?,
@@ -409,15 +452,17 @@ impl Walk<'_> {
                 ];
                 self.make(NodeOp::Select, &operands, 0)
             }
-            // In compute, lane 0 is the first lane wherever all lanes are on. (A pixel wave's first lane may be uncovered.)
-            Op::ReadFirstLane if self.function.is_all_lanes(inst.operands[1]) => {
-                let outside = std::mem::replace(&mut self.first_lane, true);
-                let node = self.node(inst.operands[0]);
-                self.first_lane = outside;
-                node?
+            // A first-lane read looks at a lane that its mask is set for. In compute, lane 0 is the first one wherever all
+            // lanes are on. (A pixel wave's first lane may be uncovered.)
+            Op::ReadFirstLane => {
+                let view = View {
+                    first_lane: self.function.is_all_lanes(inst.operands[1]),
+                    mask: Some(inst.operands[1]),
+                };
+                self.node_in(inst.operands[0], view)?
             }
             // All lanes agree on what a plan can compute.
-            Op::ReadFirstLane | Op::ReadLane | Op::AnyLane => self.node(inst.operands[0])?,
+            Op::ReadLane | Op::AnyLane => self.node_in(inst.operands[0], View::default())?,
             Op::Phi => {
                 let mut same = None;
                 for operand in &inst.operands {
@@ -430,6 +475,13 @@ impl Walk<'_> {
             }
             _ => return Err(String::new()),
         })
+    }
+
+    fn node_in(&mut self, value: Value, view: View) -> Result<NodeId, String> {
+        let outside = std::mem::replace(&mut self.view, view);
+        let node = self.node(value);
+        self.view = outside;
+        node
     }
 
     /// Compute's lane number: the invocation's number modulo the wave's size, a power of two of at most 64.

@@ -208,7 +208,10 @@ fn execute(
     let mut buffers = Vec::new();
     let mut bound = Vec::new();
     for index in 0..program.plan().descriptors.len() {
-        let v: [u32; 4] = evaluation.descriptor(index).try_into().expect("a V#");
+        let v: [u32; 4] = evaluation
+            .descriptor(program.plan(), index)
+            .try_into()
+            .expect("a V#");
         buffers.push(BufferShape::from_words(v, program.plan().alignment));
         bound.push(if v[0] == user_data[0] {
             Bound {

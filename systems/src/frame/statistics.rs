@@ -14,6 +14,8 @@ pub(crate) fn plot_counters(counters: Res<Counters>, mut last: ResMut<LastFrame>
         ("dispatches", counters.dispatches, last.0.dispatches),
         ("cuts", counters.cuts, last.0.cuts),
         ("waits", counters.waits, last.0.waits),
+        ("walks", counters.walks, last.0.walks),
+        ("walks handed back", counters.handed_back, last.0.handed_back),
         ("batches", counters.batches, last.0.batches),
     ] {
         relic_core::trace::plot(name, (now - before) as f64);

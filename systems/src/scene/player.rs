@@ -221,6 +221,7 @@ impl PlayReport {
     pub fn passes(&self) -> bool {
         self.ending.holds(&self.faults, &self.waiting)
             && self.validation.is_empty()
+            && self.counters.tape_differences == 0
             && self.outcomes.iter().all(Outcome::passes)
     }
 }
