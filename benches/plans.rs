@@ -267,7 +267,8 @@ fn time(case: &Case, reader: &Reader) -> Option<Times> {
                     tape.run(plan, &batch, &mut many);
                     by_batch.clear();
                     for row in 0..slices.len() {
-                        tape.results(plan, &many, row, &mut by_batch);
+                        tape.words(plan, &many, row, &mut by_batch);
+                        tape.reads(&many, row, &mut by_batch);
                     }
                     black_box(&by_batch);
                 }),

@@ -273,7 +273,9 @@ fn the_tape_agrees_with_the_evaluator_in_every_output_or_hands_back() {
                     "the tape has a result where the evaluator has none: {plan:#?}"
                 );
                 let mut found = Evaluation::default();
-                tape.results(&plan, &scratch, row, &mut found);
+                tape.words(&plan, &scratch, row, &mut found);
+                tape.reads(&scratch, row, &mut found);
+                tape.uses(&scratch, row, &mut found);
                 assert_eq!(
                     expected.difference(&found),
                     None,

@@ -11,7 +11,7 @@ use relic_components::{
     work::{Captures, EvaluationChunk, Evaluations, Walk, WalkResult},
 };
 use relic_core::{GuestAddress, GuestMemory, MemoryReader};
-use relic_recompiler::{Batch, EvaluateError, Evaluation, Inputs, PlanMemory, Scratch, Tape, evaluate};
+use relic_recompiler::{Batch, Evaluation, Inputs, PlanMemory, Scratch, Tape, evaluate};
 use smallvec::SmallVec;
 
 use crate::{
@@ -172,21 +172,31 @@ impl WalkInputs<'_> {
             tape.run(plan, &batch, &mut workspace.scratch)
         });
         for (row, user_data) in user_data.iter().enumerate() {
-            let out = &mut workspace.results;
+            let Workspace {
+                scratch,
+                results: out,
+                single,
+            } = workspace;
             let from = (out.words.len(), out.flat.len(), out.reads.len());
-            let inputs = Inputs {
-                user_data,
-                shader_base: program.address,
-                memory: reader,
-            };
-            let mut outcome = Ok(());
-            match tape.filter(|_| finished >> row & 1 != 0) {
-                Some(tape) if self.tapes == TapeUse::Verified => {
+            let tape = tape.filter(|_| finished >> row & 1 != 0);
+            let mut refusal = None;
+            if let Some(tape) = tape.filter(|_| self.tapes == TapeUse::On) {
+                tape.words(plan, scratch, row, out);
+                tape.reads(scratch, row, out);
+            } else {
+                let inputs = Inputs {
+                    user_data,
+                    shader_base: program.address,
+                    memory: reader,
+                };
+                let outcome = evaluate(plan, &inputs, single);
+                if let Some(tape) = tape {
                     let found = &mut Evaluation::default();
-                    tape.results(plan, &workspace.scratch, row, found);
-                    outcome = evaluate(plan, &inputs, &mut workspace.single);
+                    tape.words(plan, scratch, row, found);
+                    tape.reads(scratch, row, found);
+                    tape.uses(scratch, row, found);
                     let difference = match outcome {
-                        Ok(()) => workspace.single.difference(found),
+                        Ok(()) => single.difference(found),
                         Err(_) => Some("refusal"),
                     };
                     if let Some(output) = difference {
@@ -197,18 +207,27 @@ impl WalkInputs<'_> {
                             rows[row]
                         );
                     }
-                    out.append(&workspace.single);
+                } else {
+                    chunk.handed_back += u64::from(self.tapes != TapeUse::Off);
                 }
-                Some(tape) => tape.results(plan, &workspace.scratch, row, out),
-                None => {
-                    chunk.handed_back += u64::from(tape.is_some());
-                    outcome = evaluate(plan, &inputs, &mut workspace.single);
-                    out.append(&workspace.single);
+                // What was read counts for hazards whether the walk came out or not.
+                out.reads.extend_from_slice(&single.reads);
+                match outcome {
+                    Ok(()) => {
+                        out.words.extend_from_slice(&single.words);
+                        out.flat.extend_from_slice(&single.flat);
+                    }
+                    Err(error) => refusal = Some(format!("its resources can't be found: {error}")),
                 }
             }
-            chunk
-                .results
-                .push(result(self.walk(rows[row]), out, from, outcome));
+            chunk.results.push(WalkResult {
+                words: (from.0 as u32, out.words.len() as u32),
+                flat: (from.1 as u32, out.flat.len() as u32),
+                reads: (from.2 as u32, out.reads.len() as u32),
+                refusal,
+                pending: false,
+                ..WalkResult::pending(self.walk(rows[row]).program)
+            });
         }
     }
 
@@ -222,29 +241,5 @@ impl WalkInputs<'_> {
         let first = walk.user_data as usize;
         let used = (program.stage().user_data_count() as usize).min(count);
         &words[first..first + used]
-    }
-}
-
-/// The result of a walk, whose outputs begin at `from` in `out`.
-fn result(
-    walk: &Walk,
-    out: &mut Evaluation,
-    from: (usize, usize, usize),
-    outcome: Result<(), EvaluateError>,
-) -> WalkResult {
-    let mut refusal = None;
-    if let Err(error) = outcome {
-        refusal = Some(format!("its resources can't be found: {error}"));
-        // What was read counts for hazards all the same.
-        out.words.truncate(from.0);
-        out.flat.truncate(from.1);
-    }
-    WalkResult {
-        words: (from.0 as u32, out.words.len() as u32),
-        flat: (from.1 as u32, out.flat.len() as u32),
-        reads: (from.2 as u32, out.reads.len() as u32),
-        refusal,
-        pending: false,
-        ..WalkResult::pending(walk.program)
     }
 }

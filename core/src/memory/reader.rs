@@ -16,36 +16,52 @@ use crate::address::{GuestAddress, GuestRange};
 /// another thread.
 pub struct MemoryReader {
     table: Arc<RegionTable>,
-    /// Region of the last hit: walks stay in one region for long.
-    last: Cell<Last>,
+    /// Regions of the last hits, each at the place that an address in it leads to: walks go back and forth between few.
+    last: [Cell<Last>; LAST],
+}
+
+/// Places for regions of last hits.
+const LAST: usize = 8;
+/// An address's place among them.
+const fn place(address: GuestAddress) -> usize {
+    ((address.0 >> 16 ^ address.0 >> 24) % LAST as u64) as usize
 }
 
 /// A region, for look-ups without the table.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct Last {
     index: usize,
     range: GuestRange,
     host: usize,
 }
 
+impl Last {
+    const NONE: Self = Self {
+        index: usize::MAX,
+        range: GuestRange::new(GuestAddress(0), 0),
+        host: 0,
+    };
+}
+
 impl MemoryReader {
     pub(super) fn new(table: Arc<RegionTable>) -> Self {
         Self {
             table,
-            last: Cell::default(),
+            last: [const { Cell::new(Last::NONE) }; LAST],
         }
     }
 
     /// The region that holds `address`.
     #[must_use]
     pub fn region(&self, address: GuestAddress) -> Option<&Region> {
-        let last = self.last.get();
+        let known = &self.last[place(address)];
+        let last = known.get();
         if last.range.contains(address) {
             return self.table.regions.get(last.index);
         }
         let index = self.table.find(address)?;
         let region = &self.table.regions[index];
-        self.last.set(Last {
+        known.set(Last {
             index,
             range: region.range(),
             host: region.host(),
@@ -69,10 +85,11 @@ impl MemoryReader {
     #[must_use]
     #[inline]
     pub fn host_range(&self, range: GuestRange) -> Option<usize> {
-        if !self.last.get().range.contains(range.start()) {
+        let known = &self.last[place(range.start())];
+        if !known.get().range.contains(range.start()) {
             self.region(range.start())?;
         }
-        let last = self.last.get();
+        let last = known.get();
         last.range
             .covers(range)
             .then(|| last.host + (range.start().0 - last.range.start().0) as usize)

@@ -102,14 +102,6 @@ impl Evaluation {
         self.user_data = Use::default();
     }
 
-    /// Appends another walk's words and reads, for users that keep many walks in one place.
-    pub fn append(&mut self, other: &Self) {
-        self.words.extend_from_slice(&other.words);
-        self.flat.extend_from_slice(&other.flat);
-        self.reads.extend_from_slice(&other.reads);
-        self.active.extend_from_slice(&other.active);
-    }
-
     /// The first output that differs from another walk's, or `None` where all are the same.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! A plan's walk as a flat list of steps, run for many draws of a program at a time.
 //!
-//! The list is the evaluator's order, unrolled once. Values have slots; each slot has a word for every row of the batch,
-//! so that one step is one loop over rows. What the evaluator walks only under a condition stands between
+//! The list is the evaluator's order, unrolled once. Values have slots, and every row of the batch has all slots; one
+//! step is one loop over rows. What the evaluator walks only under a condition stands between
 //! [`StepOp::Enter`] and [`StepOp::Leave`]: the rows that it is walked for are the mask in force there, and where
 //! there are none the steps are skipped. A value that several such places need has steps in each of them.
 //!

@@ -1,9 +1,9 @@
 //! Runs a tape.
 
-use super::{NONE, Step, StepOp, Tape};
+use super::{NONE, Output, Step, StepOp, Tape};
 use crate::plan::evaluator::{buffer_address, load_address, push_read, push_residuals};
-use crate::plan::node::{Apply, NodeOp, OutOfWord};
-use crate::plan::{Evaluation, PlanMemory, PlanRead, ResourcePlan, Use};
+use crate::plan::node::{Apply, MOST_OPERANDS, NodeOp, OutOfWord};
+use crate::plan::{Evaluation, Guard, Inputs, PlanMemory, PlanRead, ResourcePlan, Use};
 use relic_core::{GuestAddress, GuestRange};
 
 /// Draws of one program: the rows of a run.
@@ -31,7 +31,7 @@ struct Load {
 /// What runs write. Reused: buffers keep their capacity. One for each thread.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
-    lanes: usize,
+    /// Slots of a row, then those of the next.
     values: Vec<u32>,
     /// Rows that have reached a block.
     reached: Vec<u64>,
@@ -49,27 +49,11 @@ impl Tape {
     /// Rows of a run at most.
     pub const MOST_ROWS: usize = 64;
 
-    /// Walks `plan`, which this tape was compiled from, for all rows of `batch`, at most [`Self::MOST_ROWS`]. Returns
-    /// the rows that came out, as bits; the evaluator has to walk the others.
-    pub fn run<M: PlanMemory + ?Sized>(
-        &self,
-        plan: &ResourcePlan,
-        batch: &Batch<'_, M>,
-        scratch: &mut Scratch,
-    ) -> u64 {
-        match batch.user_data.len() {
-            0 => 0,
-            1 => self.run_lanes::<1, M>(plan, batch, scratch),
-            2..=8 => self.run_lanes::<8, M>(plan, batch, scratch),
-            _ => self.run_lanes::<64, M>(plan, batch, scratch),
-        }
-    }
-
     /// One row by itself, as [`crate::evaluate`]. False where the evaluator has to walk it.
     pub fn evaluate<M: PlanMemory + ?Sized>(
         &self,
         plan: &ResourcePlan,
-        inputs: &crate::plan::Inputs<'_, M>,
+        inputs: &Inputs<'_, M>,
         scratch: &mut Scratch,
         out: &mut Evaluation,
     ) -> bool {
@@ -81,34 +65,35 @@ impl Tape {
         out.clear();
         let finished = self.run(plan, &batch, scratch) != 0;
         if finished {
-            self.results(plan, scratch, 0, out);
+            self.words(plan, scratch, 0, out);
+            self.reads(scratch, 0, out);
+            self.uses(scratch, 0, out);
         }
         finished
     }
 
-    /// Appends what the last run found for `row` to `out`; its user data's use is replaced.
-    pub fn results(&self, plan: &ResourcePlan, scratch: &Scratch, row: usize, out: &mut Evaluation) {
-        let lanes = scratch.lanes;
-        let is_active =
-            |activity: u16| activity == NONE || scratch.activities[usize::from(activity)] >> row & 1 != 0;
-        let copy = |outputs: &[super::Output], out: &mut Vec<u32>| {
+    /// Appends the words and flat words that the last run found for `row` to `out`.
+    pub fn words(&self, plan: &ResourcePlan, scratch: &Scratch, row: usize, out: &mut Evaluation) {
+        let values = &scratch.values[row * self.slots..][..self.slots];
+        let copy = |outputs: &[Output], out: &mut Vec<u32>| {
             for output in outputs {
-                let count = usize::from(output.count);
-                if is_active(output.activity) {
-                    let values = scratch.values[usize::from(output.first) * lanes..].iter();
-                    out.extend(values.skip(row).step_by(lanes).take(count));
+                let slots = usize::from(output.first)..usize::from(output.first + output.count);
+                if scratch.is_active(output.activity, row) {
+                    out.extend_from_slice(&values[slots]);
                 } else {
-                    out.extend(std::iter::repeat_n(0, count));
+                    out.extend(slots.map(|_| 0));
                 }
             }
         };
         let start = out.words.len();
-        let first_read = out.reads.len();
         copy(&self.flat, &mut out.flat);
         copy(&self.words, &mut out.words);
         push_residuals(&self.buffers, plan.alignment, &out.words[start..], &mut out.flat);
-        out.active
-            .extend(self.descriptors.iter().map(|activity| is_active(*activity)));
+    }
+
+    /// Appends what the last run read for `row` to `out`.
+    pub fn reads(&self, scratch: &Scratch, row: usize, out: &mut Evaluation) {
+        let first = out.reads.len();
         for load in scratch.loads.iter().filter(|load| load.rows >> row & 1 != 0) {
             let address = GuestAddress(scratch.addresses[load.addresses as usize + row]);
             let read = PlanRead {
@@ -116,23 +101,33 @@ impl Tape {
                 origin: load.origin,
                 leaf: load.leaf,
             };
-            push_read(&mut out.reads, first_read, read);
+            push_read(&mut out.reads, first, read);
         }
+    }
+
+    /// How the last run used the user data of `row`, and which descriptors it found in use.
+    pub fn uses(&self, scratch: &Scratch, row: usize, out: &mut Evaluation) {
+        let is_active = |activity: &u16| scratch.is_active(*activity, row);
+        out.active.extend(self.descriptors.iter().map(is_active));
         out.user_data = self.user_data.with(scratch.uses[row]);
     }
 
-    fn run_lanes<const LANES: usize, M: PlanMemory + ?Sized>(
+    /// Walks `plan`, which this tape was compiled from, for all rows of `batch`, at most [`Self::MOST_ROWS`]. Returns
+    /// the rows that came out, as bits; the evaluator has to walk the others.
+    pub fn run<M: PlanMemory + ?Sized>(
         &self,
         plan: &ResourcePlan,
         batch: &Batch<'_, M>,
         scratch: &mut Scratch,
     ) -> u64 {
-        let rows = batch.user_data.len().min(LANES);
+        let rows = batch.user_data.len().min(Self::MOST_ROWS);
+        if rows == 0 {
+            return 0;
+        }
         let all = u64::MAX >> (64 - rows);
-        scratch.lanes = LANES;
         // Only slots that were written in this run are read: what the others hold does not matter.
-        if scratch.values.len() < self.slots * LANES {
-            scratch.values.resize(self.slots * LANES, 0);
+        if scratch.values.len() < rows * self.slots {
+            scratch.values.resize(rows * self.slots, 0);
         }
         reset(&mut scratch.reached, plan.blocks.len(), 0);
         reset(&mut scratch.records, self.records, 0);
@@ -144,9 +139,13 @@ impl Tape {
         if let Some(start) = scratch.reached.first_mut() {
             *start = all;
         }
-        let mut run = Run::<LANES, M> {
+        let mut run = Run {
             batch,
-            values: scratch.values.as_chunks_mut().0,
+            rows,
+            values: Values {
+                all: &mut scratch.values,
+                slots: self.slots,
+            },
             records: &mut scratch.records,
             loads: &mut scratch.loads,
             addresses: &mut scratch.addresses,
@@ -162,11 +161,11 @@ impl Tape {
                     run.node(op, step);
                     continue;
                 }
-                StepOp::EnterIf => run.mask & run.nonzero(step.operands[0]),
+                StepOp::EnterIf => run.nonzero(step.operands[0]),
                 StepOp::EnterUnless => run.mask & !run.nonzero(step.operands[0]),
                 StepOp::EnterBlock => run.mask & scratch.reached[usize::from(step.operands[0])],
                 StepOp::EnterGuard => {
-                    let guard = crate::plan::Guard {
+                    let guard = Guard {
                         first: step.operands[0],
                         count: step.operands[1],
                     };
@@ -188,7 +187,7 @@ impl Tape {
                         }
                     } else {
                         let yes = run.nonzero(step.operands[1]);
-                        scratch.reached[usize::from(edges[0])] |= run.mask & yes;
+                        scratch.reached[usize::from(edges[0])] |= yes;
                         scratch.reached[usize::from(edges[1])] |= run.mask & !yes;
                     }
                     continue;
@@ -202,6 +201,12 @@ impl Tape {
             }
         }
         run.alive
+    }
+}
+
+impl Scratch {
+    fn is_active(&self, activity: u16, row: usize) -> bool {
+        activity == NONE || self.activities[usize::from(activity)] >> row & 1 != 0
     }
 }
 
@@ -219,9 +224,22 @@ fn rows_of(mut mask: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-struct Run<'a, const LANES: usize, M: ?Sized> {
+/// The slots of all rows. A row's slots stand together: loads fill several at once, and results are copied out of them.
+struct Values<'a> {
+    all: &'a mut [u32],
+    slots: usize,
+}
+
+impl Values<'_> {
+    fn row(&mut self, row: usize) -> &mut [u32] {
+        &mut self.all[row * self.slots..][..self.slots]
+    }
+}
+
+struct Run<'a, M: ?Sized> {
     batch: &'a Batch<'a, M>,
-    values: &'a mut [[u32; LANES]],
+    rows: usize,
+    values: Values<'a>,
     records: &'a mut [u64],
     loads: &'a mut Vec<Load>,
     addresses: &'a mut Vec<u64>,
@@ -232,23 +250,32 @@ struct Run<'a, const LANES: usize, M: ?Sized> {
     alive: u64,
 }
 
-impl<const LANES: usize, M: PlanMemory + ?Sized> Run<'_, LANES, M> {
-    fn nonzero(&self, slot: u16) -> u64 {
-        let values = &self.values[usize::from(slot)];
-        let bits = values.iter().enumerate();
-        bits.fold(0, |mask, (row, value)| mask | u64::from(*value != 0) << row)
+impl<M: PlanMemory + ?Sized> Run<'_, M> {
+    /// Rows of the mask where a slot is not 0.
+    fn nonzero(&mut self, slot: u16) -> u64 {
+        let mut mask = 0;
+        for row in rows_of(self.mask) {
+            mask |= u64::from(self.values.row(row)[usize::from(slot)] != 0) << row;
+        }
+        mask
+    }
+
+    fn fill(&mut self, target: usize, value: u32) {
+        for row in 0..self.rows {
+            self.values.row(row)[target] = value;
+        }
     }
 
     fn node(&mut self, op: NodeOp, step: &Step) {
         let target = usize::from(step.target);
         match op {
-            NodeOp::Const => self.values[target] = [step.immediate; LANES],
-            NodeOp::ShaderBaseLow => self.values[target] = [self.batch.shader_base.0 as u32; LANES],
-            NodeOp::ShaderBaseHigh => self.values[target] = [(self.batch.shader_base.0 >> 32) as u32; LANES],
+            NodeOp::Const => self.fill(target, step.immediate),
+            NodeOp::ShaderBaseLow => self.fill(target, self.batch.shader_base.0 as u32),
+            NodeOp::ShaderBaseHigh => self.fill(target, (self.batch.shader_base.0 >> 32) as u32),
             NodeOp::UserData => {
                 let number = step.immediate as usize;
-                for (out, words) in self.values[target].iter_mut().zip(self.batch.user_data) {
-                    *out = words.get(number).copied().unwrap_or_default();
+                for (row, words) in self.batch.user_data[..self.rows].iter().enumerate() {
+                    self.values.row(row)[target] = words.get(number).copied().unwrap_or_default();
                 }
                 if !step.always {
                     for row in rows_of(self.mask) {
@@ -260,18 +287,16 @@ impl<const LANES: usize, M: PlanMemory + ?Sized> Run<'_, LANES, M> {
             NodeOp::BufferLoad => self.load_buffer(step),
             NodeOp::Select => {
                 let [condition, yes, no, _] = step.operands.map(usize::from);
-                for row in 0..LANES {
-                    let arm = if self.values[condition][row] != 0 { yes } else { no };
-                    self.values[target][row] = self.values[arm][row];
+                for row in rows_of(self.mask) {
+                    let values = self.values.row(row);
+                    values[target] = values[if values[condition] != 0 { yes } else { no }];
                 }
             }
             op => {
-                // Operands have lower slots than what is made of them.
-                let (before, out) = self.values.split_at_mut(target);
                 let failed = op.apply(Rows {
-                    before,
-                    operands: step.operands,
-                    out: &mut out[0],
+                    values: &mut self.values,
+                    operands: step.operands.map(usize::from),
+                    target,
                     mask: self.mask,
                 });
                 self.alive &= !failed;
@@ -293,132 +318,115 @@ impl<const LANES: usize, M: PlanMemory + ?Sized> Run<'_, LANES, M> {
     }
 
     fn load_address(&mut self, step: &Step) {
-        let mut rows = self.due(step);
-        let [low, high, offset, number] = step.operands;
-        let mut addresses = [0; LANES];
-        let mut outside = 0;
-        for row in rows_of(rows) {
-            let low = if low == NONE {
+        let due = self.due(step);
+        let [low, high, offset, number] = step.operands.map(usize::from);
+        let direct = step.operands[0] == NONE;
+        let first = self.addresses.len();
+        self.addresses.resize(first + self.rows, 0);
+        let mut read = 0;
+        for row in rows_of(due) {
+            let values = self.values.row(row);
+            let low = if direct {
                 if !step.always {
                     self.uses[row].as_base |= 1 << number;
                 }
                 let words = self.batch.user_data[row];
-                words.get(usize::from(number)).copied().unwrap_or_default()
+                words.get(number).copied().unwrap_or_default()
             } else {
-                self.values[usize::from(low)][row]
+                values[low]
             };
-            let high = self.values[usize::from(high)][row];
-            let offset = self.values[usize::from(offset)][row];
-            match load_address(low, high, offset, step.immediate) {
-                Some(address) => addresses[row] = address,
-                None => outside |= 1 << row,
-            }
+            let address = load_address(low, values[high], values[offset], step.immediate);
+            read |= u64::from(self.read(step, row, first, address)) << row;
         }
-        self.alive &= !outside;
-        rows &= !outside;
-        let origin = (low == NONE).then_some(number as u8);
-        self.read(step, rows, &addresses, origin);
+        let origin = direct.then_some(number as u8);
+        self.record(step, due, read, first, origin);
     }
 
     fn load_buffer(&mut self, step: &Step) {
         let due = self.due(step);
         let [a, b, c, d] = step.operands.map(usize::from);
-        let mut addresses = [0; LANES];
-        let mut rows = 0;
+        let first = self.addresses.len();
+        self.addresses.resize(first + self.rows, 0);
+        let (mut read, mut past) = (0, 0);
         for row in rows_of(due) {
-            let words = [a, b, c].map(|slot| self.values[slot][row]);
-            match buffer_address(words, self.values[d][row], step.immediate) {
-                Ok(Some(address)) => {
-                    addresses[row] = address;
-                    rows |= 1 << row;
+            let values = self.values.row(row);
+            let words = [values[a], values[b], values[c]];
+            match buffer_address(words, values[d], step.immediate) {
+                Ok(None) => {
+                    values[usize::from(step.target)] = 0;
+                    past |= 1 << row;
                 }
-                Ok(None) => self.values[usize::from(step.target)][row] = 0,
-                Err(_) => self.alive &= !(1 << row),
+                address => {
+                    let address = address.ok().flatten();
+                    read |= u64::from(self.read(step, row, first, address)) << row;
+                }
             }
         }
-        self.read(step, rows, &addresses, None);
+        self.record(step, due & !past, read, first, None);
     }
 
-    fn read(&mut self, step: &Step, rows: u64, addresses: &[u64; LANES], origin: Option<u8>) {
+    /// Does a load for one row; false where it has no address, or memory is not mapped.
+    fn read(&mut self, step: &Step, row: usize, first: usize, address: Option<u64>) -> bool {
+        let Some(address) = address else { return false };
+        self.addresses[first + row] = address;
         let target = usize::from(step.target);
-        let count = usize::from(step.count);
-        for row in rows_of(rows) {
-            let address = GuestAddress(addresses[row]);
-            let found = if count == 1 {
-                let word = self.batch.memory.read_u32(address);
-                self.values[target][row] = word.unwrap_or_default();
-                word.is_some()
-            } else {
-                let mut words = [0; 8];
-                let words = &mut words[..count];
-                let found = self.batch.memory.read_words(address, words);
-                for (slot, word) in self.values[target..].iter_mut().zip(words) {
-                    slot[row] = *word;
-                }
-                found
-            };
-            if !found {
-                self.alive &= !(1 << row);
-            }
-        }
+        let words = &mut self.values.row(row)[target..target + usize::from(step.count)];
+        self.batch.memory.read_words(GuestAddress(address), words)
+    }
+
+    /// Notes a load that was due for some rows and done for those in `read`; the others are handed back.
+    fn record(&mut self, step: &Step, due: u64, read: u64, first: usize, origin: Option<u8>) {
+        self.alive &= !due | read;
         self.loads.push(Load {
-            rows,
-            addresses: self.addresses.len() as u32,
+            rows: read,
+            addresses: first as u32,
             size: step.count,
             origin,
             leaf: !step.feeds_address,
         });
-        self.addresses.extend_from_slice(addresses);
     }
 }
 
-/// Operands of all rows. Rows outside the mask are computed too, as that is cheaper than to leave them out; nobody
-/// reads them.
-struct Rows<'a, const LANES: usize> {
-    before: &'a [[u32; LANES]],
-    operands: [u16; 4],
-    out: &'a mut [u32; LANES],
+/// An operation on the rows of a mask.
+struct Rows<'a, 'b> {
+    values: &'a mut Values<'b>,
+    operands: [usize; MOST_OPERANDS],
+    target: usize,
     mask: u64,
 }
 
-impl<const LANES: usize> Rows<'_, LANES> {
-    fn operand(&self, index: usize) -> &[u32; LANES] {
-        &self.before[usize::from(self.operands[index])]
-    }
-}
-
-impl<const LANES: usize> Apply for Rows<'_, LANES> {
+impl Apply for Rows<'_, '_> {
     /// Rows of the mask that have no result.
     type Output = u64;
 
     #[inline(always)]
     fn one(self, f: impl Fn(u32) -> u32) -> u64 {
-        let a = *self.operand(0);
-        for (out, a) in self.out.iter_mut().zip(a) {
-            *out = f(a);
+        self.checked(|a, _, _| Ok(f(a)))
+    }
+
+    #[inline(always)]
+    fn two(self, f: impl Fn(u32, u32) -> u32) -> u64 {
+        let [a, b, ..] = self.operands;
+        for row in rows_of(self.mask) {
+            let values = self.values.row(row);
+            values[self.target] = f(values[a], values[b]);
         }
         0
     }
 
     #[inline(always)]
-    fn two(self, f: impl Fn(u32, u32) -> u32) -> u64 {
-        let (a, b) = (*self.operand(0), *self.operand(1));
-        for row in 0..LANES {
-            self.out[row] = f(a[row], b[row]);
-        }
-        0
-    }
-
     fn checked(self, f: impl Fn(u32, u32, u32) -> Result<u32, OutOfWord>) -> u64 {
+        let [a, b, c, _] = self.operands;
         let mut failed = 0;
-        for row in 0..LANES {
-            let [a, b, c] = [0, 1, 2].map(|index| self.operand(index)[row]);
-            match f(a, b, c) {
-                Ok(value) => self.out[row] = value,
+        for row in rows_of(self.mask) {
+            let values = self.values.row(row);
+            let operand = |slot: usize| values.get(slot).copied().unwrap_or_default();
+            match f(operand(a), operand(b), operand(c)) {
+                Ok(value) => values[self.target] = value,
                 Err(OutOfWord { .. }) => failed |= 1 << row,
             }
         }
-        failed & self.mask
+        failed
     }
 
     fn other(self) -> u64 {
