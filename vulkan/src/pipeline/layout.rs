@@ -5,8 +5,9 @@
 //! descriptors in each call.
 
 use crate::device::Device;
-use crate::error::{During, PipelineError};
+use crate::error::{DriverError, During, PipelineError};
 use ash::vk;
+use ash::vk::Handle;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 use std::fmt;
@@ -94,6 +95,32 @@ pub(crate) struct LayoutInner {
     pub(crate) descriptors: u32,
     /// Whether set 0 is pushed.
     pub(crate) push: bool,
+    /// Pushes all descriptors from one block of [`Info`]s, in the order of the bindings and their elements: drivers copy
+    /// that in one go. For layouts that are pushed and not empty.
+    pub(crate) template: Option<vk::DescriptorUpdateTemplate>,
+}
+
+/// One descriptor as Vulkan reads it: VkDescriptorBufferInfo or VkDescriptorImageInfo, which are of one size.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+pub(crate) struct Info([u64; 3]);
+
+const _: () = assert!(
+    size_of::<Info>() == size_of::<vk::DescriptorBufferInfo>()
+        && size_of::<Info>() == size_of::<vk::DescriptorImageInfo>()
+        && cfg!(target_endian = "little")
+);
+
+impl Info {
+    pub(crate) fn buffer(buffer: vk::Buffer, offset: u64, range: u64) -> Self {
+        Self([buffer.as_raw(), offset, range])
+    }
+
+    pub(crate) fn image(sampler: vk::Sampler, view: vk::ImageView, layout: vk::ImageLayout) -> Self {
+        // The layout is an i32 with padding behind it.
+        let layout = u64::from(layout.as_raw().cast_unsigned());
+        Self([sampler.as_raw(), view.as_raw(), layout])
+    }
 }
 
 /// A layout of the device's cache. Valid as long as the device; clones share it.
@@ -177,6 +204,9 @@ impl LayoutCache {
 unsafe fn destroy(device: &ash::Device, layout: &LayoutInner) {
     // SAFETY: by contract.
     unsafe {
+        if let Some(template) = layout.template {
+            device.destroy_descriptor_update_template(template, None);
+        }
         device.destroy_pipeline_layout(layout.raw, None);
         device.destroy_descriptor_set_layout(layout.set, None);
     }
@@ -353,13 +383,56 @@ impl Device {
                 unsafe { self.inner.raw.destroy_descriptor_set_layout(set, None) };
                 driver(source)
             })?;
-        Ok(LayoutInner {
+        let mut layout = LayoutInner {
             raw,
             set,
             bindings: d.bindings.clone(),
             push_constants: d.push_constants.clone(),
             descriptors: total,
             push,
-        })
+            template: None,
+        };
+        if push && total > 0 {
+            match self.make_template(&layout) {
+                Ok(template) => layout.template = Some(template),
+                Err(source) => {
+                    // SAFETY: nobody uses the layout yet.
+                    unsafe { destroy(&self.inner.raw, &layout) };
+                    return Err(driver(source));
+                }
+            }
+        }
+        Ok(layout)
+    }
+
+    fn make_template(&self, layout: &LayoutInner) -> Result<vk::DescriptorUpdateTemplate, DriverError> {
+        let mut first = 0;
+        let entries = layout.bindings.iter().map(|binding| {
+            let offset = first * size_of::<Info>();
+            first += binding.count as usize;
+            vk::DescriptorUpdateTemplateEntry {
+                dst_binding: binding.binding,
+                dst_array_element: 0,
+                descriptor_count: binding.count,
+                descriptor_type: binding.kind.raw(),
+                offset,
+                stride: size_of::<Info>(),
+            }
+        });
+        let entries: Vec<_> = entries.collect();
+        let of_compute = |binding: &Binding| binding.stages.contains(vk::ShaderStageFlags::COMPUTE);
+        let info = vk::DescriptorUpdateTemplateCreateInfo::default()
+            .descriptor_update_entries(&entries)
+            .template_type(vk::DescriptorUpdateTemplateType::PUSH_DESCRIPTORS_KHR)
+            .pipeline_bind_point(if layout.bindings.iter().any(of_compute) {
+                vk::PipelineBindPoint::COMPUTE
+            } else {
+                vk::PipelineBindPoint::GRAPHICS
+            })
+            .pipeline_layout(layout.raw)
+            .set(0);
+        // SAFETY: the entries are those of the layout, which is alive.
+        unsafe { self.inner.raw.create_descriptor_update_template(&info, None) }
+            .during("creating a descriptor update template")
     }
 }

@@ -7,7 +7,7 @@ use crate::image::ImageUse;
 use crate::image::sampler::Sampler;
 use crate::image::view::ImageView;
 use crate::memory::buffer::BufferSlice;
-use crate::pipeline::layout::{DescriptorKind, LayoutInner, PipelineLayout, PushConstantRange};
+use crate::pipeline::layout::{DescriptorKind, Info, LayoutInner, PipelineLayout, PushConstantRange};
 use ash::vk;
 use smallvec::SmallVec;
 
@@ -130,13 +130,6 @@ impl SetPools {
     }
 }
 
-/// One descriptor as Vulkan reads it.
-#[derive(Clone, Copy)]
-enum Info {
-    Buffer(vk::DescriptorBufferInfo),
-    Image(vk::DescriptorImageInfo),
-}
-
 impl Recorder {
     /// Gives descriptors of set 0 to the draws or dispatches that follow.
     ///
@@ -173,6 +166,30 @@ impl Recorder {
                 Err(error) => return self.fail(error),
             }
         }
+        // In the order of the bindings, one element each, and all of them: what the template takes.
+        let whole = writes.len() == layout.inner.bindings.len()
+            && writes.len() == layout.inner.descriptors as usize
+            && writes.is_sorted_by(|a, b| a.binding < b.binding);
+        if let Some(template) = layout.inner.template
+            && whole
+        {
+            let device = &self.device.inner;
+            // SAFETY: the command buffer is recording; the block has an entry for each descriptor of the layout, whose
+            // kinds were compared above; what they name is alive.
+            unsafe {
+                (device
+                    .push_descriptor
+                    .fp()
+                    .cmd_push_descriptor_set_with_template_khr)(
+                    command,
+                    template,
+                    layout.raw(),
+                    0,
+                    infos.as_ptr().cast(),
+                );
+            }
+            return;
+        }
         let target = if layout.inner.push {
             vk::DescriptorSet::null()
         } else {
@@ -189,9 +206,12 @@ impl Recorder {
                 .dst_binding(write.binding)
                 .dst_array_element(write.element)
                 .descriptor_type(write.descriptor.kind().raw());
-            raw.push(match info {
-                Info::Buffer(info) => one.buffer_info(std::slice::from_ref(info)),
-                Info::Image(info) => one.image_info(std::slice::from_ref(info)),
+            // Drivers read the one that the kind asks for.
+            raw.push(vk::WriteDescriptorSet {
+                descriptor_count: 1,
+                p_buffer_info: std::ptr::from_ref(info).cast(),
+                p_image_info: std::ptr::from_ref(info).cast(),
+                ..one
             });
         }
         let device = &self.device.inner;
@@ -297,35 +317,30 @@ impl Descriptor<'_> {
 }
 
 fn info(write: &DescriptorWrite<'_>) -> Result<Info, RecordError> {
-    let buffer = |slice: BufferSlice<'_>| {
-        Info::Buffer(
-            vk::DescriptorBufferInfo::default()
-                .buffer(slice.buffer.raw())
-                .offset(slice.offset)
-                .range(slice.size),
-        )
-    };
+    let buffer = |slice: BufferSlice<'_>| Info::buffer(slice.buffer.raw(), slice.offset, slice.size);
+    let none = vk::Sampler::null();
     Ok(match write.descriptor {
         Descriptor::StorageBuffer(slice) | Descriptor::UniformBuffer(slice) => buffer(slice),
-        Descriptor::SampledImage(view) => Info::Image(sampled(write.binding, view)?),
+        Descriptor::SampledImage(view) => Info::image(none, view.raw, sampled(write.binding, view)?),
         Descriptor::CombinedImageSampler(view, sampler) => {
-            Info::Image(sampled(write.binding, view)?.sampler(sampler.raw))
+            Info::image(sampler.raw, view.raw, sampled(write.binding, view)?)
         }
         Descriptor::StorageImage(view) => {
             let found = view.image.inner.use_now();
             if found != ImageUse::General {
                 return Err(wrong_use(write.binding, view, found, "general"));
             }
-            let info = vk::DescriptorImageInfo::default().image_view(view.raw);
-            Info::Image(info.image_layout(vk::ImageLayout::GENERAL))
+            Info::image(none, view.raw, vk::ImageLayout::GENERAL)
         }
-        Descriptor::Sampler(sampler) => Info::Image(vk::DescriptorImageInfo::default().sampler(sampler.raw)),
+        Descriptor::Sampler(sampler) => {
+            Info::image(sampler.raw, vk::ImageView::null(), vk::ImageLayout::UNDEFINED)
+        }
         Descriptor::Null(kind) => match kind {
             DescriptorKind::StorageBuffer | DescriptorKind::UniformBuffer => {
-                Info::Buffer(vk::DescriptorBufferInfo::default().range(vk::WHOLE_SIZE))
+                Info::buffer(vk::Buffer::null(), 0, vk::WHOLE_SIZE)
             }
             DescriptorKind::SampledImage | DescriptorKind::StorageImage => {
-                Info::Image(vk::DescriptorImageInfo::default())
+                Info::image(none, vk::ImageView::null(), vk::ImageLayout::UNDEFINED)
             }
             DescriptorKind::Sampler | DescriptorKind::CombinedImageSampler => {
                 let reason = format!(
@@ -341,7 +356,8 @@ fn info(write: &DescriptorWrite<'_>) -> Result<Info, RecordError> {
     })
 }
 
-fn sampled(binding: u32, view: &ImageView) -> Result<vk::DescriptorImageInfo, RecordError> {
+/// The layout that a sampled view's image is in.
+fn sampled(binding: u32, view: &ImageView) -> Result<vk::ImageLayout, RecordError> {
     let found = view.image.inner.use_now();
     if view.description().aspect.as_raw().count_ones() > 1 {
         let name = &view.image.description().name;
@@ -354,11 +370,7 @@ fn sampled(binding: u32, view: &ImageView) -> Result<vk::DescriptorImageInfo, Re
         });
     }
     match found {
-        ImageUse::Sampled | ImageUse::General | ImageUse::DepthStencilReadOnly => {
-            Ok(vk::DescriptorImageInfo::default()
-                .image_view(view.raw)
-                .image_layout(found.layout()))
-        }
+        ImageUse::Sampled | ImageUse::General | ImageUse::DepthStencilReadOnly => Ok(found.layout()),
         _ => Err(wrong_use(
             binding,
             view,
