@@ -136,8 +136,8 @@ pub struct StateSnapshot {
 pub struct Snapshots {
     /// In the order of their first use.
     pub states: Vec<StateSnapshot>,
-    /// Where a state with a hash is; when several have it, the newest.
-    pub by_hash: HashMap<u64, u32>,
+    /// Where the state with a hash is.
+    pub by_hash: HashMap<u128, u32>,
     /// The register banks' generation at the newest use, and the snapshot used.
     pub newest: Option<(u64, u32)>,
     /// Boxes to use again.

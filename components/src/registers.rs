@@ -53,14 +53,14 @@ pub struct RegisterBanks {
     pub user_config: Box<[u32; USER_CONFIG_REGISTERS]>,
     /// Counts writes that changed the state of draws and dispatches: those with the same number share one copy of it.
     pub generation: u64,
-    /// Hash of that state, whatever order it was written in.
-    pub hash: u64,
+    /// Hash of that state, whatever order it was written in. Wide enough to stand for the state itself.
+    pub hash: u128,
 }
 
 impl RegisterBanks {
     /// What to XOR into the hash when a register of the state had `old` in it and has `new`.
     #[must_use]
-    pub const fn difference(bank: RegisterBank, register: usize, old: u32, new: u32) -> u64 {
+    pub const fn difference(bank: RegisterBank, register: usize, old: u32, new: u32) -> u128 {
         let place = (bank.base() as usize + register) as u64;
         mix(place, old) ^ mix(place, new)
     }
@@ -89,13 +89,20 @@ impl RegisterBanks {
 }
 
 /// A number that looks random for each value in each place; 0 for the value that all begin with.
-const fn mix(place: u64, value: u32) -> u64 {
+const fn mix(place: u64, value: u32) -> u128 {
     if value == 0 {
         return 0;
     }
-    let folded =
-        ((place << 32 | value as u64) as u128).wrapping_mul(0x9E37_79B9_7F4A_7C15_F39C_C060_5CED_C835);
-    (folded >> 64) as u64 ^ (folded >> 29) as u64
+    let input = place << 32 | value as u64;
+    let first = fold(input ^ 0x2545_F491_4F6C_DD1D, 0x9E37_79B9_7F4A_7C15);
+    let second = fold(first ^ input, 0xD6E8_FEB8_6659_FD93);
+    (first as u128) << 64 | second as u128
+}
+
+/// Both halves of a product.
+const fn fold(a: u64, b: u64) -> u64 {
+    let product = a as u128 * b as u128;
+    product as u64 ^ (product >> 64) as u64
 }
 
 impl Default for RegisterBanks {

@@ -22,6 +22,14 @@ pub struct ImportStore {
     unmaps: u64,
 }
 
+/// A guest range in a window.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportPlace {
+    window: usize,
+    offset: u64,
+    size: u64,
+}
+
 /// Largest window made at once; larger accesses get a window of their own size.
 pub(crate) const WINDOW: u64 = 64 << 20;
 /// Pages of the host.
@@ -66,6 +74,21 @@ impl ImportStore {
         range: GuestRange,
         epoch: u64,
     ) -> Result<BufferSlice<'_>, String> {
+        let place = self.locate(device, memory, range, epoch)?;
+        self.at(place)
+    }
+
+    /// Where the device sees a guest range: several may be located before the first is used.
+    ///
+    /// # Errors
+    /// When it is not mapped, or the device can't import it.
+    pub fn locate(
+        &mut self,
+        device: &Device,
+        memory: &MemoryReader,
+        range: GuestRange,
+        epoch: u64,
+    ) -> Result<ImportPlace, String> {
         let index = match self.windows.get(self.last) {
             Some(window) if window.range.covers(range) => self.last,
             _ => match self.windows.iter().position(|window| window.range.covers(range)) {
@@ -79,11 +102,21 @@ impl ImportStore {
         self.last = index;
         let window = &mut self.windows[index];
         window.last_use = epoch;
-        let offset = range.start().0 - window.range.start().0;
-        self.windows[index]
-            .import
-            .buffer()
-            .slice(offset, range.size())
+        Ok(ImportPlace {
+            window: index,
+            offset: range.start().0 - window.range.start().0,
+            size: range.size(),
+        })
+    }
+
+    /// The device's view of a place that was located since the last [`Self::follow`].
+    ///
+    /// # Errors
+    /// When it is not in its window.
+    pub fn at(&self, place: ImportPlace) -> Result<BufferSlice<'_>, String> {
+        let buffer = self.windows[place.window].import.buffer();
+        buffer
+            .slice(place.offset, place.size)
             .map_err(|error| error.to_string())
     }
 }

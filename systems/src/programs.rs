@@ -28,6 +28,8 @@ pub struct Analysed {
     pub program: Program,
     /// Its first instruction.
     pub address: GuestAddress,
+    /// Words of its flat block.
+    pub flat_words: u32,
 }
 
 impl std::ops::Deref for Analysed {
@@ -107,6 +109,7 @@ impl ProgramStore {
             let analysis = analyse(&binary, &profile)
                 .map(|program| {
                     Arc::new(Analysed {
+                        flat_words: program.plan().flat_words(),
                         program,
                         address: key.address,
                     })

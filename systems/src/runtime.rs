@@ -31,7 +31,7 @@ use crate::{
     packets::PacketsPlugin,
     page_table::PageTableStore,
     poll::{poll_gpu, poll_waits},
-    prepare::{images::ImageStore, pipelines::PipelineStore, prepare_rows},
+    prepare::{images::ImageStore, pipelines::PipelineStore, prepare_rows, recipes::RecipeStore},
     programs::ProgramStore,
     resources::{Faults, Guest, Memory, PumpInbox},
     settle::{GpuRecording, Mirrored, finish_batches, mirror_stores, submit_batch},
@@ -221,6 +221,7 @@ pub fn build(
         .insert_resource(Epoch::default())
         .insert_resource(ProgramStore::default())
         .insert_resource(PipelineStore::default())
+        .insert_resource(RecipeStore::default())
         .insert_resource(ImageStore::default())
         .insert_resource(ImportStore::default())
         .insert_resource(PageTableStore::default())

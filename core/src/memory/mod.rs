@@ -102,6 +102,8 @@ pub struct Overlap {
 #[derive(Default, Debug)]
 struct RegionTable {
     regions: Vec<Region>,
+    /// Counts the tables: another number, other regions.
+    version: u64,
 }
 
 impl RegionTable {
@@ -200,7 +202,8 @@ impl GuestMemory {
                 name: name.to_owned(),
             },
         );
-        self.table.store(Arc::new(RegionTable { regions }));
+        let version = old.version + 1;
+        self.table.store(Arc::new(RegionTable { regions, version }));
         Ok(())
     }
 
@@ -243,7 +246,8 @@ impl GuestMemory {
             regions.extend(slice(region, start, end).and_then(&change));
             regions.extend(slice(region, end, region.range.end()));
         }
-        self.table.store(Arc::new(RegionTable { regions }));
+        let version = old.version + 1;
+        self.table.store(Arc::new(RegionTable { regions, version }));
         drop(editing);
         wait_for_readers(old);
         touched

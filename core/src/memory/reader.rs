@@ -69,6 +69,12 @@ impl MemoryReader {
         Some(region)
     }
 
+    /// Changes whenever regions come, go or change.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.table.version
+    }
+
     /// All regions, in the order of their addresses.
     #[must_use]
     pub fn regions(&self) -> &[Region] {

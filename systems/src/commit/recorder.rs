@@ -22,7 +22,7 @@ use super::RowRecorder;
 use crate::{
     capture::NO_WALK,
     gpu::Gpu,
-    imports::ImportStore,
+    imports::{ImportPlace, ImportStore},
     page_table::PageTableStore,
     prepare::{
         DrawStates,
@@ -57,6 +57,13 @@ pub(super) struct StreamRecorder<'a> {
     pub written: usize,
     /// Row being recorded.
     pub command: u32,
+}
+
+/// The memory behind a binding.
+enum Place {
+    Window(ImportPlace),
+    Buffer(relic_vulkan::Buffer, u64, u64),
+    None,
 }
 
 fn refuse(reason: String) -> PacketRefusal {
@@ -455,16 +462,14 @@ impl<'a> StreamRecorder<'a> {
         point: vk::PipelineBindPoint,
     ) -> Result<(), PacketRefusal> {
         let bindings = &self.prepared.bindings[row.bindings.0 as usize..row.bindings.1 as usize];
-        // Guest ranges first: they borrow the import store one after the other.
-        let mut buffers: SmallVec<[Option<(relic_vulkan::Buffer, u64, u64)>; 16]> = SmallVec::new();
+        // Guest ranges first: the first use of one makes a window.
+        let mut places: SmallVec<[Place; 16]> = SmallVec::new();
         for (_, resource) in bindings {
-            let buffer = match resource {
+            places.push(match resource {
                 BoundResource::Buffer(range) if !range.is_empty() => {
-                    let slice = self
-                        .imports
-                        .slice(&self.gpu.device, self.memory, *range, self.epoch)
-                        .map_err(refuse)?;
-                    Some((slice.buffer().clone(), slice.offset(), slice.size()))
+                    let (device, memory) = (&self.gpu.device, self.memory);
+                    let place = self.imports.locate(device, memory, *range, self.epoch);
+                    Place::Window(place.map_err(refuse)?)
                 }
                 BoundResource::Flat { walk } => {
                     let (chunk, result) = self
@@ -483,7 +488,7 @@ impl<'a> StreamRecorder<'a> {
                         .push(&bytes, alignment, until)
                         .map_err(|error| refuse(error.to_string()))?;
                     let slice = range.slice();
-                    Some((slice.buffer().clone(), slice.offset(), slice.size()))
+                    Place::Buffer(slice.buffer().clone(), slice.offset(), slice.size())
                 }
                 BoundResource::PageTable => {
                     let buffer = self
@@ -491,19 +496,21 @@ impl<'a> StreamRecorder<'a> {
                         .current(&self.gpu.device, self.memory, self.imports, self.epoch)
                         .map_err(refuse)?;
                     let size = buffer.size();
-                    Some((buffer, 0, size))
+                    Place::Buffer(buffer, 0, size)
                 }
-                _ => None,
-            };
-            buffers.push(buffer);
+                _ => Place::None,
+            });
         }
         let mut writes: SmallVec<[DescriptorWrite<'_>; 16]> = SmallVec::new();
-        for ((binding, resource), buffer) in bindings.iter().zip(&buffers) {
-            let slice = buffer
-                .as_ref()
-                .map(|(buffer, offset, size)| buffer.slice(*offset, *size))
-                .transpose()
-                .map_err(|error| refuse(error.to_string()))?;
+        for ((binding, resource), place) in bindings.iter().zip(&places) {
+            let slice = match place {
+                Place::Window(place) => Some(self.imports.at(*place).map_err(refuse)?),
+                Place::Buffer(buffer, offset, size) => {
+                    let slice = buffer.slice(*offset, *size);
+                    Some(slice.map_err(|error| refuse(error.to_string()))?)
+                }
+                Place::None => None,
+            };
             let descriptor = match (resource, slice) {
                 (BoundResource::Flat { .. }, Some(slice)) => Descriptor::UniformBuffer(slice),
                 (_, Some(slice)) => Descriptor::StorageBuffer(slice),
@@ -529,9 +536,12 @@ impl<'a> StreamRecorder<'a> {
             };
             let flat = &chunk.flat[result.flat.0 as usize..result.flat.1 as usize];
             let count = (*words as usize).min(flat.len());
-            let bytes: SmallVec<[u8; 128]> =
-                flat[..count].iter().flat_map(|word| word.to_le_bytes()).collect();
-            recorder.push_constants(pipeline.layout(), pipeline.push_stages, *offset, &bytes);
+            let mut bytes = [0; 128];
+            for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(&flat[..count]) {
+                *bytes = word.to_le_bytes();
+            }
+            let bytes = &bytes[..4 * count.min(32)];
+            recorder.push_constants(pipeline.layout(), pipeline.push_stages, *offset, bytes);
         }
         Ok(())
     }

@@ -131,8 +131,13 @@ fn snapshot(snapshots: &mut Snapshots, banks: &RegisterBanks) -> u32 {
         return index;
     }
     let index = match snapshots.by_hash.get(&banks.hash) {
-        Some(&index) if is_of(&snapshots.states[index as usize], banks) => index,
-        _ => take(snapshots, banks),
+        Some(&index) => {
+            // Comparing all registers took a quarter of the time of decoding; two states of one hash of 128 bits are
+            // not expected to be met.
+            debug_assert!(is_of(&snapshots.states[index as usize], banks));
+            index
+        }
+        None => take(snapshots, banks),
     };
     snapshots.newest = Some((banks.generation, index));
     index
@@ -148,7 +153,7 @@ fn user_config(banks: &RegisterBanks) -> [u32; 3] {
     .map(|register| banks.user_config[register])
 }
 
-/// Whether a snapshot has the banks' state.
+/// Whether a snapshot has the banks' state. Debug builds check it.
 fn is_of(state: &StateSnapshot, banks: &RegisterBanks) -> bool {
     let mut start = 0;
     let ends = USER_DATA

@@ -71,7 +71,13 @@ impl Walker<'_> {
                     Err(fault) => return Stop::Fault(fault),
                 }
             };
-            let next = self.packet(&mut frame);
+            let next = loop {
+                let next = self.packet(&mut frame);
+                let on = matches!(next, Ok(Next::Go)) && frame.next < frame.words.len();
+                if !on || self.commands.rows.len() >= BATCH_ROWS {
+                    break next;
+                }
+            };
             if frame.next < frame.words.len() {
                 // Room for it is there: it was popped above.
                 let _ = self.cursor.stack.try_push(frame);

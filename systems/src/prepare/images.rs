@@ -118,6 +118,8 @@ pub struct ImageStore {
     textures: HashMap<TextureKey, (ImageId, ViewId)>,
     sampler_ids: HashMap<SamplerDescriptor, SamplerId>,
     samplers: Vec<Sampler>,
+    /// Changes whenever a T# may come to another image or view.
+    generation: u64,
 }
 
 impl ImageStore {
@@ -221,6 +223,22 @@ impl ImageStore {
             },
             ..ViewDescription::target(&image.image, level, slice)
         }
+    }
+
+    fn forget_textures(&mut self) {
+        self.textures.clear();
+        self.generation += 1;
+    }
+
+    /// Changes whenever a T# may come to another image or view than before.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// Notes that an image is in use.
+    pub fn touch(&mut self, id: ImageId, epoch: u64) {
+        self.images[id.0 as usize].last_use = epoch;
     }
 
     /// Notes that the GPU writes an image: its memory is not read any more.
@@ -396,7 +414,7 @@ impl ImageStore {
             !ids.is_empty()
         });
         // Views are cached by their images; the ids are given anew.
-        self.textures.clear();
+        self.forget_textures();
         self.view_ids.clear();
         self.views.clear();
         count
@@ -513,7 +531,7 @@ impl ImageStore {
             last_use: epoch,
         });
         // A T# may be another image from now on: a depth target, or one with more levels.
-        self.textures.clear();
+        self.forget_textures();
         for (surface, _) in surfaces {
             // The newest first: it holds the most.
             self.by_place.entry(Place::of(surface)).or_default().insert(0, id);

@@ -5,6 +5,7 @@
 
 pub mod images;
 pub mod pipelines;
+pub mod recipes;
 mod samplers;
 pub mod state;
 pub mod surface;
@@ -29,10 +30,12 @@ use relic_core::{
 use relic_recompiler::{
     AccessFlags, BufferShape, DescriptorKind, FlatLocation, ImageDim, NumericClass, Program, Specialization,
 };
+use smallvec::SmallVec;
 
 use self::{
     images::ImageStore,
     pipelines::{PipelineKey, PipelineStore, StageKey},
+    recipes::{FixedId, Made, RecipeStore, StageId, StageUse},
     state::{DrawState, draw_state},
     surface::image_shape,
 };
@@ -49,7 +52,14 @@ use crate::{
 pub struct DrawStates {
     /// By snapshot.
     pub states: Vec<Option<Result<Arc<DrawState>, String>>>,
-    targets: Vec<Option<u32>>,
+    made: Vec<StateMade>,
+}
+
+/// What was made for a draw's state in this batch.
+#[derive(Clone, Copy, Default)]
+struct StateMade {
+    targets: Option<u32>,
+    fixed: Option<FixedId>,
 }
 
 /// Prepares every row that has been captured and evaluated.
@@ -61,6 +71,7 @@ pub(crate) fn prepare_rows(
     pool: Res<ShaderPool>,
     mut pipelines: ResMut<PipelineStore>,
     mut images: ResMut<ImageStore>,
+    mut recipes: ResMut<RecipeStore>,
     mut queues: Query<(
         &QueueStatus,
         &mut Commands,
@@ -89,8 +100,8 @@ pub(crate) fn prepare_rows(
         let (captures, evaluations, programs_of) = found;
         states.states.clear();
         states.states.resize_with(snapshots.states.len(), || None);
-        states.targets.clear();
-        states.targets.resize(snapshots.states.len(), None);
+        states.made.clear();
+        states.made.resize(snapshots.states.len(), StateMade::default());
         let mut preparer = Preparer {
             gpu: &gpu,
             memory: &reader,
@@ -99,6 +110,7 @@ pub(crate) fn prepare_rows(
             pool: &pool,
             pipelines: &mut pipelines,
             images: &mut images,
+            recipes: &mut recipes,
             evaluations,
             prepared,
             written: Vec::new(),
@@ -122,7 +134,7 @@ pub(crate) fn prepare_rows(
                         .get_or_insert_with(|| draw_state(&snapshots.states[index]).map(Arc::new))
                         .clone();
                     match state {
-                        Ok(state) => preparer.draw(&state, &mut states.targets[index], *walks),
+                        Ok(state) => preparer.draw(&state, &mut states.made[index], *walks),
                         Err(reason) => Preparedness::Refused(reason),
                     }
                 };
@@ -160,6 +172,7 @@ struct Preparer<'a> {
     pool: &'a ShaderPool,
     pipelines: &'a mut PipelineStore,
     images: &'a mut ImageStore,
+    recipes: &'a mut RecipeStore,
     evaluations: &'a Evaluations,
     prepared: &'a mut Prepared,
     /// Images that rows in front of this one write, by index.
@@ -172,34 +185,34 @@ struct Preparer<'a> {
 /// A stage's program, or why the row can't be prepared now.
 type StageOutcome<T> = Result<T, Preparedness>;
 
-impl Preparer<'_> {
-    fn draw(&mut self, state: &DrawState, targets: &mut Option<u32>, walks: [u32; 2]) -> Preparedness {
-        self.try_draw(state, targets, walks).unwrap_or_else(|other| other)
+impl<'a> Preparer<'a> {
+    fn draw(&mut self, state: &DrawState, made: &mut StateMade, walks: [u32; 2]) -> Preparedness {
+        self.try_draw(state, made, walks).unwrap_or_else(|other| other)
     }
 
     fn try_draw(
         &mut self,
         state: &DrawState,
-        targets: &mut Option<u32>,
+        made: &mut StateMade,
         walks: [u32; 2],
     ) -> StageOutcome<Preparedness> {
-        let target_index = match *targets {
+        let target_index = match made.targets {
             Some(index) => index,
             None => {
                 let set = self.targets(state).map_err(Preparedness::Refused)?;
                 self.prepared.targets.push(set);
                 let index = self.prepared.targets.len() as u32 - 1;
-                *targets = Some(index);
+                made.targets = Some(index);
                 index
             }
         };
-        let target_set = self.prepared.targets[target_index as usize].clone();
-        let shades = target_set.colour.iter().any(Option::is_some) || target_set.depth.is_some();
-        if !shades {
+        let set = &self.prepared.targets[target_index as usize];
+        let views: SmallVec<[ViewId; 9]> = set.colour.iter().flatten().chain(&set.depth).copied().collect();
+        if views.is_empty() {
             return Ok(Preparedness::Nothing);
         }
-        for view in target_set.colour.iter().flatten().chain(&target_set.depth) {
-            self.touch_target(*view)?;
+        for view in views {
+            self.touch_target(view)?;
         }
         let vertex = self
             .program(walks[0])?
@@ -207,39 +220,32 @@ impl Preparer<'_> {
         let pixel = self.program(walks[1])?;
         let first = self.prepared.bindings.len() as u32;
         let push_limit = self.gpu.profile.max_push_constants.min(128);
-        let vertex_words = flat_words(&vertex);
-        let (vertex_flat, next) = flat_location(0, vertex_words, push_limit);
-        let mut vertex_spec = self.bind(&vertex, walks[0], 0, vertex_flat)?;
-        vertex_spec.colour = [NumericClass::Float; 8];
-        let pixel_spec = match &pixel {
+        let (vertex_flat, next) = flat_location(0, vertex.flat_words, push_limit);
+        let no_colour = [NumericClass::Float; 8];
+        let vertex_stage = self.bind(vertex, walks[0], 0, vertex_flat, no_colour)?;
+        let pixel_stage = match pixel {
             Some(program) => {
                 let own = vertex.plan().descriptors.len() as u32
                     + u32::from(vertex_flat == FlatLocation::UniformBuffer);
                 let base = vertex.page_table_binding(0).map_or(own, |last| last + 1);
-                let (flat, _) = flat_location(next, flat_words(program), push_limit);
-                let mut spec = self.bind(program, walks[1], base, flat)?;
-                spec.colour = state.classes;
-                Some(spec)
+                let (flat, _) = flat_location(next, program.flat_words, push_limit);
+                Some(self.bind(program, walks[1], base, flat, state.classes)?)
             }
             None => None,
         };
         let bindings = (first, self.prepared.bindings.len() as u32);
-        let stage = |walk: u32, specialization| StageKey {
-            program: self.program_id(walk),
-            specialization,
-        };
-        let key = PipelineKey::Graphics(Box::new((
-            stage(walks[0], vertex_spec),
-            pixel_spec.map(|spec| stage(walks[1], spec)),
-            state.fixed.clone(),
-        )));
-        let pipeline =
-            self.pipelines
-                .find_or_start(key, [Some(&vertex), pixel.as_ref()], &self.gpu.device, self.pool);
-        let follows = [Some(&vertex), pixel.as_ref()]
-            .into_iter()
-            .flatten()
-            .any(follows_pointers);
+        let fixed = *made.fixed.get_or_insert_with(|| self.recipes.fixed(&state.fixed));
+        let stages = (vertex_stage, pixel_stage);
+        let (pipelines, device, pool) = (&mut *self.pipelines, &self.gpu.device, self.pool);
+        let pipeline = self.recipes.pipeline(stages, Some(fixed), |stage| {
+            let pixel_key = match stages.1 {
+                Some(id) => Some(stage(id)?),
+                None => None,
+            };
+            let key = PipelineKey::Graphics(Box::new((stage(stages.0)?, pixel_key, state.fixed.clone())));
+            Some(pipelines.find_or_start(key, [Some(vertex), pixel], device, pool))
+        });
+        let follows = [Some(vertex), pixel].into_iter().flatten().any(follows_pointers);
         self.ready(pipeline, bindings, target_index, follows)
     }
 
@@ -253,26 +259,26 @@ impl Preparer<'_> {
             .ok_or_else(|| Preparedness::Refused("no compute program is bound".to_owned()))?;
         let first = self.prepared.bindings.len() as u32;
         let push_limit = self.gpu.profile.max_push_constants.min(128);
-        let (flat, _) = flat_location(0, flat_words(&program), push_limit);
-        let specialization = self.bind(&program, walk, 0, flat)?;
+        let (flat, _) = flat_location(0, program.flat_words, push_limit);
+        let stage_id = self.bind(program, walk, 0, flat, [NumericClass::Float; 8])?;
         let bindings = (first, self.prepared.bindings.len() as u32);
-        let key = PipelineKey::Compute(Box::new(StageKey {
-            program: self.program_id(walk),
-            specialization,
-        }));
-        let pipeline = self
-            .pipelines
-            .find_or_start(key, [Some(&program), None], &self.gpu.device, self.pool);
-        self.ready(pipeline, bindings, u32::MAX, follows_pointers(&program))
+        let (pipelines, device, pool) = (&mut *self.pipelines, &self.gpu.device, self.pool);
+        let pipeline = self.recipes.pipeline((stage_id, None), None, |stage| {
+            let key = PipelineKey::Compute(Box::new(stage(stage_id)?));
+            Some(pipelines.find_or_start(key, [Some(program), None], device, pool))
+        });
+        self.ready(pipeline, bindings, u32::MAX, follows_pointers(program))
     }
 
     fn ready(
         &self,
-        pipeline: PipelineId,
+        pipeline: Option<PipelineId>,
         bindings: (u32, u32),
         targets: u32,
         follows_pointers: bool,
     ) -> StageOutcome<Preparedness> {
+        let pipeline =
+            pipeline.ok_or_else(|| Preparedness::Refused("internal: a stage without its key".to_owned()))?;
         Ok(match self.pipelines.get(pipeline) {
             None => Preparedness::Pending,
             Some(Err(reason)) => Preparedness::Refused(reason.clone()),
@@ -286,7 +292,7 @@ impl Preparer<'_> {
     }
 
     /// The program of a walk that came out; `Ok(None)` where there is no walk.
-    fn program(&self, walk: u32) -> StageOutcome<Option<Arc<Analysed>>> {
+    fn program(&self, walk: u32) -> StageOutcome<Option<&'a Arc<Analysed>>> {
         if walk == NO_WALK {
             return Ok(None);
         }
@@ -301,7 +307,7 @@ impl Preparer<'_> {
             return Err(Preparedness::Refused(reason.clone()));
         }
         match self.programs.get(result.program) {
-            Some(Ok(program)) => Ok(Some(Arc::clone(program))),
+            Some(Ok(program)) => Ok(Some(program)),
             Some(Err(reason)) => Err(Preparedness::Refused(reason.clone())),
             None => Err(Preparedness::Pending),
         }
@@ -315,17 +321,6 @@ fn follows_pointers(program: &Arc<Analysed>) -> bool {
 /// All of guest memory.
 const ANYWHERE: GuestRange = GuestRange::new(GuestAddress(0), u64::MAX);
 
-/// Words of a program's flat block: values, then residuals of its buffers, four to a word.
-fn flat_words(program: &Program) -> u32 {
-    let plan = program.plan();
-    let buffers = plan
-        .descriptors
-        .iter()
-        .filter(|source| source.kind == DescriptorKind::Buffer)
-        .count();
-    (plan.flat.len() + buffers.div_ceil(4)) as u32
-}
-
 /// Push constants from `offset` on where the words fit, else a uniform buffer. Returns the next free offset.
 fn flat_location(offset: u32, words: u32, limit: u32) -> (FlatLocation, u32) {
     let end = offset + 4 * words;
@@ -337,14 +332,6 @@ fn flat_location(offset: u32, words: u32, limit: u32) -> (FlatLocation, u32) {
 }
 
 impl Preparer<'_> {
-    fn program_id(&self, walk: u32) -> relic_components::shader::ProgramId {
-        self.evaluations
-            .get(walk)
-            .map_or(relic_components::shader::ProgramId(u32::MAX), |(_, result)| {
-                result.program
-            })
-    }
-
     fn targets(&mut self, state: &DrawState) -> Result<TargetSet, String> {
         let mut set = TargetSet::default();
         let mut extent: Option<[u32; 2]> = None;
@@ -432,28 +419,79 @@ impl Preparer<'_> {
         Ok(())
     }
 
-    /// Binds every descriptor of a program's plan from `base` on; returns what they fix in its code.
+    /// Binds every descriptor of a program's plan from `base` on. Returns what pipelines with this stage are found by.
     fn bind(
         &mut self,
         program: &Program,
         walk: u32,
         base: u32,
         flat: FlatLocation,
-    ) -> StageOutcome<Specialization> {
-        let mut specialization = Specialization {
-            flat,
-            binding_base: base,
-            ..Specialization::default()
-        };
+        classes: [NumericClass; 8],
+    ) -> StageOutcome<StageId> {
         let Some((chunk, result)) = self.evaluations.get(walk) else {
             return Err(Preparedness::Pending);
         };
         let words = &chunk.words[result.words.0 as usize..result.words.1 as usize];
+        let stage_use = StageUse {
+            program: result.program,
+            base,
+            flat,
+            classes,
+        };
+        self.recipes
+            .follow(self.images.generation(), self.memory.version());
+        let id = match self.recipes.find(&stage_use, words) {
+            Ok(id) => id,
+            Err(hash) => {
+                let made = self.make_recipe(program, words, &stage_use)?;
+                // Images that were made for it belong to it.
+                self.recipes
+                    .follow(self.images.generation(), self.memory.version());
+                self.recipes.insert(hash, stage_use, words, made)
+            }
+        };
+        for at in 0..self.recipes.get(id).images.len() {
+            let (image, writes) = self.recipes.get(id).images[at];
+            self.images.touch(image, self.epoch);
+            self.upload_if_due(image)?;
+            if writes {
+                self.write_image(image);
+            }
+        }
+        let recipe = self.recipes.get(id);
+        let command = self.command;
+        self.prepared
+            .writes
+            .extend(recipe.writes.iter().map(|range| (command, *range)));
+        self.prepared
+            .bindings
+            .extend(recipe.bindings.iter().map(|(binding, resource)| {
+                let resource = match resource {
+                    BoundResource::Flat { .. } => BoundResource::Flat { walk },
+                    other => *other,
+                };
+                (*binding, resource)
+            }));
+        Ok(recipe.stage)
+    }
+
+    fn make_recipe(&mut self, program: &Program, words: &[u32], stage_use: &StageUse) -> StageOutcome<Made> {
+        let base = stage_use.base;
+        let mut specialization = Specialization {
+            flat: stage_use.flat,
+            binding_base: base,
+            colour: stage_use.classes,
+            ..Specialization::default()
+        };
+        let mut bindings = Vec::new();
+        let mut images: SmallVec<[(ImageId, bool); 4]> = SmallVec::new();
+        let mut writes: SmallVec<[GuestRange; 2]> = SmallVec::new();
         let mut at = 0;
         let refused = |i: usize, reason: String| Preparedness::Refused(format!("descriptor {i}: {reason}"));
         for (i, source) in program.plan().descriptors.iter().enumerate() {
             let own = &words[at..at + source.kind.words()];
             at += source.kind.words();
+            let is_written = source.access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC);
             let resource = match source.kind {
                 DescriptorKind::Buffer => {
                     let v = BufferDescriptor([own[0], own[1], own[2], own[3]]);
@@ -462,9 +500,8 @@ impl Preparer<'_> {
                         .buffers
                         .push(BufferShape::from_words(v.0, alignment));
                     let range = self.buffer_range(&v).map_err(|reason| refused(i, reason))?;
-                    if source.access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) && !range.is_empty()
-                    {
-                        self.prepared.writes.push((self.command, range));
+                    if is_written && !range.is_empty() {
+                        writes.push(range);
                     }
                     BoundResource::Buffer(range)
                 }
@@ -485,10 +522,7 @@ impl Preparer<'_> {
                             if source.access.contains(AccessFlags::COMPARE) {
                                 self.check_compares(id).map_err(|reason| refused(i, reason))?;
                             }
-                            self.upload_if_due(id)?;
-                            if source.access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) {
-                                self.write_image(id);
-                            }
+                            images.push((id, is_written));
                             if storage {
                                 BoundResource::Storage(view)
                             } else {
@@ -506,23 +540,29 @@ impl Preparer<'_> {
                     BoundResource::Sampler(id)
                 }
             };
-            self.prepared.bindings.push((base + i as u32, resource));
+            bindings.push((base + i as u32, resource));
         }
-        if flat == FlatLocation::UniformBuffer {
+        if stage_use.flat == FlatLocation::UniformBuffer {
             let binding = base + program.plan().descriptors.len() as u32;
-            self.prepared
-                .bindings
-                .push((binding, BoundResource::Flat { walk }));
+            bindings.push((binding, BoundResource::Flat { walk: 0 }));
         }
         if let Some(binding) = program.page_table_binding(base) {
-            self.prepared.bindings.push((binding, BoundResource::PageTable));
+            bindings.push((binding, BoundResource::PageTable));
             // Where its stores go is known only to the program. So the CPU reads nothing for the rows behind it, and
             // no command behind it, before it has finished.
             if program.interface().stores_through_pointers {
-                self.prepared.writes.push((self.command, ANYWHERE));
+                writes.push(ANYWHERE);
             }
         }
-        Ok(specialization)
+        Ok(Made {
+            stage: StageKey {
+                program: stage_use.program,
+                specialization,
+            },
+            bindings,
+            images,
+            writes,
+        })
     }
 
     /// Refuses a surface that the device can't sample with a depth comparison.
