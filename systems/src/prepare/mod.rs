@@ -450,29 +450,29 @@ impl Preparer<'_> {
                 self.recipes.insert(hash, stage_use, words, made)
             }
         };
-        for at in 0..self.recipes.get(id).images.len() {
-            let (image, writes) = self.recipes.get(id).images[at];
+        for at in 0..self.recipes.images(id).len() {
+            let (image, writes) = self.recipes.images(id)[at];
             self.images.touch(image, self.epoch);
             self.upload_if_due(image)?;
             if writes {
                 self.write_image(image);
             }
         }
-        let recipe = self.recipes.get(id);
         let command = self.command;
+        let writes = self.recipes.writes(id);
         self.prepared
             .writes
-            .extend(recipe.writes.iter().map(|range| (command, *range)));
+            .extend(writes.iter().map(|range| (command, *range)));
         self.prepared
             .bindings
-            .extend(recipe.bindings.iter().map(|(binding, resource)| {
+            .extend(self.recipes.bindings(id).iter().map(|(binding, resource)| {
                 let resource = match resource {
                     BoundResource::Flat { .. } => BoundResource::Flat { walk },
                     other => *other,
                 };
                 (*binding, resource)
             }));
-        Ok(recipe.stage)
+        Ok(self.recipes.stage(id))
     }
 
     fn make_recipe(&mut self, program: &Program, words: &[u32], stage_use: &StageUse) -> StageOutcome<Made> {

@@ -15,7 +15,10 @@ use relic_components::{
 use relic_core::GuestRange;
 use relic_recompiler::{FlatLocation, NumericClass};
 use smallvec::SmallVec;
-use std::hash::{Hash as _, Hasher as _};
+use std::{
+    hash::{Hash as _, Hasher as _},
+    ops::Range,
+};
 
 use super::{pipelines::StageKey, state::FixedState};
 
@@ -46,18 +49,17 @@ pub(super) struct StageId(u32);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct FixedId(u32);
 
-/// What the words of a stage's descriptors came to.
-pub(super) struct Recipe {
+/// What the words of a stage's descriptors came to. Its parts are ranges of the store's vectors.
+struct Recipe {
     stage_use: StageUse,
-    words: Box<[u32]>,
-    /// Bindings, with walk 0 for the flat words.
-    pub bindings: Box<[(u32, BoundResource)]>,
-    /// Images that it uses, and whether it writes them.
-    pub images: SmallVec<[(ImageId, bool); 4]>,
-    /// Guest ranges that it writes.
-    pub writes: SmallVec<[GuestRange; 2]>,
+    words: Range<u32>,
+    bindings: Range<u32>,
+    images: Range<u32>,
+    writes: Range<u32>,
     /// What pipelines with this stage are found by.
-    pub stage: StageId,
+    stage: StageId,
+    /// The recipe that was asked for after this one the last time.
+    next: RecipeId,
 }
 
 /// See the module's text.
@@ -66,11 +68,30 @@ pub struct RecipeStore {
     /// Images' and memory's generations that the recipes are of.
     generation: (u64, u64),
     recipes: Vec<Recipe>,
+    /// Parts of all recipes. Recipes are made in the order in which a frame asks for them, and the next frame mostly asks
+    /// in the same order: so what is read lies one behind the other.
+    words: Vec<u32>,
+    bindings: Vec<(u32, BoundResource)>,
+    images: Vec<(ImageId, bool)>,
+    writes: Vec<GuestRange>,
     by_hash: HashMap<u64, SmallVec<[RecipeId; 1]>>,
+    /// The recipe asked for last.
+    last: Option<RecipeId>,
     stages: HashMap<StageKey, StageId>,
     fixed: HashMap<FixedState, FixedId>,
     /// By vertex or compute stage, pixel stage, fixed state.
     pipelines: HashMap<(StageId, Option<StageId>, Option<FixedId>), PipelineId>,
+}
+
+fn part<'a, T>(all: &'a [T], range: &Range<u32>) -> &'a [T] {
+    &all[range.start as usize..range.end as usize]
+}
+
+/// Appends a part and returns where it is.
+fn keep<T: Copy>(all: &mut Vec<T>, part: &[T]) -> Range<u32> {
+    let start = all.len() as u32;
+    all.extend_from_slice(part);
+    start..all.len() as u32
 }
 
 impl RecipeStore {
@@ -79,26 +100,67 @@ impl RecipeStore {
         if self.generation != (images, memory) || self.recipes.len() >= MOST_RECIPES {
             self.generation = (images, memory);
             self.recipes.clear();
+            self.words.clear();
+            self.bindings.clear();
+            self.images.clear();
+            self.writes.clear();
             self.by_hash.clear();
+            self.last = None;
         }
     }
 
-    pub(super) fn get(&self, id: RecipeId) -> &Recipe {
+    /// Bindings of a recipe, with walk 0 for the flat words.
+    pub(super) fn bindings(&self, id: RecipeId) -> &[(u32, BoundResource)] {
+        part(&self.bindings, &self.get(id).bindings)
+    }
+
+    /// Images that a recipe uses, and whether it writes them.
+    pub(super) fn images(&self, id: RecipeId) -> &[(ImageId, bool)] {
+        part(&self.images, &self.get(id).images)
+    }
+
+    /// Guest ranges that a recipe writes.
+    pub(super) fn writes(&self, id: RecipeId) -> &[GuestRange] {
+        part(&self.writes, &self.get(id).writes)
+    }
+
+    /// What pipelines with a recipe's stage are found by.
+    pub(super) fn stage(&self, id: RecipeId) -> StageId {
+        self.get(id).stage
+    }
+
+    fn get(&self, id: RecipeId) -> &Recipe {
         &self.recipes[id.0 as usize]
     }
 
-    /// The recipe of a use with these words, and the hash to put a new one in with.
-    pub(super) fn find(&self, stage_use: &StageUse, words: &[u32]) -> Result<RecipeId, u64> {
+    fn is_of(&self, id: RecipeId, stage_use: &StageUse, words: &[u32]) -> bool {
+        let recipe = self.get(id);
+        recipe.stage_use == *stage_use && part(&self.words, &recipe.words) == words
+    }
+
+    /// The recipe of a use with these words, and else the hash to put a new one in with.
+    pub(super) fn find(&mut self, stage_use: &StageUse, words: &[u32]) -> Result<RecipeId, u64> {
+        let expected = self.last.map(|last| self.get(last).next);
+        if let Some(id) = expected.filter(|id| self.is_of(*id, stage_use, words)) {
+            self.last = Some(id);
+            return Ok(id);
+        }
         let mut hasher = rapidhash::fast::RapidHasher::default();
         stage_use.hash(&mut hasher);
         words.hash(&mut hasher);
         let hash = hasher.finish();
-        let same = |id: &&RecipeId| {
-            let recipe = self.get(**id);
-            *recipe.words == *words && recipe.stage_use == *stage_use
-        };
-        let found = self.by_hash.get(&hash).and_then(|ids| ids.iter().find(same));
-        found.copied().ok_or(hash)
+        let ids = self.by_hash.get(&hash).map_or(&[][..], SmallVec::as_slice);
+        let found = ids.iter().copied().find(|id| self.is_of(*id, stage_use, words));
+        let id = found.ok_or(hash)?;
+        self.follow_on(id);
+        Ok(id)
+    }
+
+    /// Notes that `id` was asked for after the last one.
+    fn follow_on(&mut self, id: RecipeId) {
+        if let Some(last) = self.last.replace(id) {
+            self.recipes[last.0 as usize].next = id;
+        }
     }
 
     /// Puts a recipe in.
@@ -106,15 +168,18 @@ impl RecipeStore {
         let next = StageId(self.stages.len() as u32);
         let stage = *self.stages.entry(made.stage).or_insert(next);
         let id = RecipeId(self.recipes.len() as u32);
-        self.recipes.push(Recipe {
+        let recipe = Recipe {
             stage_use,
-            words: words.into(),
-            bindings: made.bindings.into(),
-            images: made.images,
-            writes: made.writes,
+            words: keep(&mut self.words, words),
+            bindings: keep(&mut self.bindings, &made.bindings),
+            images: keep(&mut self.images, &made.images),
+            writes: keep(&mut self.writes, &made.writes),
             stage,
-        });
+            next: id,
+        };
+        self.recipes.push(recipe);
         self.by_hash.entry(hash).or_default().push(id);
+        self.follow_on(id);
         id
     }
 
