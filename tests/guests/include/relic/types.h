@@ -2,6 +2,10 @@
 #ifndef RELIC_TYPES_H
 #define RELIC_TYPES_H
 
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#endif
+
 typedef __SIZE_TYPE__ size_t;
 typedef __builtin_va_list va_list;
 typedef unsigned char uint8_t;
@@ -23,6 +27,38 @@ typedef struct relic_mutex *ScePthreadMutex;
 typedef struct relic_mutex_attributes *ScePthreadMutexattr;
 typedef struct relic_condition *ScePthreadCond;
 typedef struct relic_condition_attributes *ScePthreadCondattr;
+
+/* A range of memory. */
+typedef struct {
+    void *start;
+    size_t size;
+} SceKernelIovec;
+
+typedef struct {
+    long seconds, nanoseconds;
+} SceKernelTimespec;
+
+/* What is known about a file. */
+typedef struct {
+    uint32_t device, inode;
+    uint16_t mode, links;
+    uint32_t user, group, special;
+    SceKernelTimespec accessed, modified, changed;
+    int64_t size, blocks;
+    uint32_t block_size, flags, generation;
+    int32_t spare;
+    SceKernelTimespec born;
+} SceKernelStat;
+
+_Static_assert(sizeof(SceKernelStat) == 120, "size on the console");
+
+/* An entry of a directory; as long as its name needs. */
+typedef struct {
+    uint32_t inode;
+    uint16_t size;
+    uint8_t kind, length;
+    char name[256];
+} SceKernelDirent;
 
 #define SCE_PTHREAD_MUTEX_ERRORCHECK 1
 #define SCE_PTHREAD_MUTEX_RECURSIVE 2
