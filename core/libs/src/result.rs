@@ -32,6 +32,7 @@ impl Errno {
     pub(crate) const ENAMETOOLONG: Self = Self(63);
     pub(crate) const ENOSYS: Self = Self(78);
     pub(crate) const ECANCELED: Self = Self(85);
+    pub(crate) const EILSEQ: Self = Self(86);
 
     /// The kernel libraries' code for it.
     pub(crate) const fn sce(self) -> SceResult {

@@ -54,10 +54,10 @@ static void read_only_application(void)
     CHECK_SCE(sceKernelRename("/app0/hello.txt", "/data/hello.txt"), E_ROFS);
     CHECK_SCE(sceKernelTruncate("/app0/hello.txt", 0), E_ROFS);
     CHECK_SCE(sceKernelChmod("/app0/hello.txt", 0777), E_ROFS);
-    SceKernelStat status;
+    struct stat status;
     CHECK_SCE(sceKernelStat("/app0/hello.txt", &status), 0);
-    CHECK(status.mode & 0222, 0);
-    CHECK(status.size, 6);
+    CHECK(status.st_mode & 0222, 0);
+    CHECK(status.st_size, 6);
 }
 
 static void no_way_out(void)
@@ -140,14 +140,14 @@ static void reading_and_writing(void)
     CHECK_SCE(sceKernelRead(file, buffer, 1ul << 40), E_INVAL);
     CHECK(sceKernelPread(file, (void *)16, 4, 0), (int)0x8002000e);
     char a[3], b[20];
-    SceKernelIovec vectors[2] = {{a, 3}, {b, 20}};
+    struct iovec vectors[2] = {{a, 3}, {b, 20}};
     CHECK(sceKernelPreadv(file, vectors, 2, 0), 14);
     CHECK(memcmp(a, "012", 3) || memcmp(b, "3456789\0\0XY", 11), 0);
     CHECK(sceKernelLseek(file, 1, 0), 1);
     CHECK(sceKernelReadv(file, vectors, 1), 3);
     CHECK(memcmp(a, "123", 3), 0);
-    vectors[0] = (SceKernelIovec){"ab", 2};
-    vectors[1] = (SceKernelIovec){"cde", 3};
+    vectors[0] = (struct iovec){"ab", 2};
+    vectors[1] = (struct iovec){"cde", 3};
     CHECK(sceKernelWritev(file, vectors, 2), 5);
     CHECK(sceKernelPwritev(file, vectors + 1, 1, 0), 3);
     CHECK_SCE(sceKernelReadv(file, vectors, 0), E_INVAL);
@@ -174,26 +174,26 @@ static void reading_and_writing(void)
 
 static void what_is_known(void)
 {
-    SceKernelStat status, other;
+    struct stat status, other;
     memset(&status, 0xee, sizeof status);
     CHECK_SCE(sceKernelStat("/data/bytes", &status), 0);
-    CHECK(status.mode & 0170000, 0100000);
-    CHECK(status.mode & 0600, 0600);
-    CHECK(status.size, 7);
-    CHECK(status.links, 1);
-    CHECK(status.user | status.group | status.flags | status.generation | status.spare, 0);
-    CHECK(status.modified.seconds > 1600000000, 1);
-    CHECK(status.modified.nanoseconds >= 0 && status.modified.nanoseconds < 1000000000, 1);
+    CHECK(status.st_mode & 0170000, 0100000);
+    CHECK(status.st_mode & 0600, 0600);
+    CHECK(status.st_size, 7);
+    CHECK(status.st_nlink, 1);
+    CHECK(status.st_uid | status.st_gid | status.st_flags | status.st_gen | status.st_lspare, 0);
+    CHECK(status.st_mtim.tv_sec > 1600000000, 1);
+    CHECK(status.st_mtim.tv_nsec >= 0 && status.st_mtim.tv_nsec < 1000000000, 1);
     int file = open("/data/bytes", RDONLY, 0);
     CHECK(fstat(file, &other), 0);
     CHECK(memcmp(&status, &other, sizeof status), 0);
     CHECK(close(file), 0);
     CHECK_SCE(sceKernelStat("/data", &status), 0);
-    CHECK(status.mode & 0170000, 0040000);
+    CHECK(status.st_mode & 0170000, 0040000);
     CHECK_SCE(sceKernelStat("/app0/inside", &status), 0);
-    CHECK(status.mode & 0170000, 0100000);
+    CHECK(status.st_mode & 0170000, 0100000);
     CHECK(lstat("/app0/inside", &status), 0);
-    CHECK(status.mode & 0170000, 0120000);
+    CHECK(status.st_mode & 0170000, 0120000);
     CHECK_SCE(sceKernelStat("/app0/outside", &status), E_ACCES);
     CHECK_SCE(sceKernelStat("/data/none", &status), E_NOENT);
     CHECK_SCE(sceKernelStat("/data/bytes", NULL), E_FAULT);
@@ -203,9 +203,9 @@ static void what_is_known(void)
     long times[4] = {1000000000, 5, 1200000000, 250000};
     CHECK_SCE(sceKernelUtimes("/data/bytes", times), 0);
     CHECK_SCE(sceKernelStat("/data/bytes", &status), 0);
-    CHECK(status.accessed.seconds, 1000000000);
-    CHECK(status.modified.seconds, 1200000000);
-    CHECK(status.modified.nanoseconds, 250000000);
+    CHECK(status.st_atim.tv_sec, 1000000000);
+    CHECK(status.st_mtim.tv_sec, 1200000000);
+    CHECK(status.st_mtim.tv_nsec, 250000000);
     CHECK(access("/data/bytes", 0), 0);
     CHECK(access("/data/bytes", 6), 0);
     CHECK_ERRNO(access("/data/bytes", 1), E_ACCES);
@@ -242,14 +242,14 @@ static void directories(void)
         CHECK(base, before);
         before += size;
         for (int at = 0; at < size;) {
-            const SceKernelDirent *entry = (const SceKernelDirent *)(small + at);
+            const struct dirent *entry = (const struct dirent *)(small + at);
             CHECK(index < 5, 1);
-            CHECK(strcmp(entry->name, names[index]), 0);
-            CHECK(entry->length, strlen(names[index]));
-            CHECK(entry->kind, kinds[index]);
-            CHECK(entry->size % 4, 0);
-            CHECK(entry->inode != 0, 1);
-            at += entry->size;
+            CHECK(strcmp(entry->d_name, names[index]), 0);
+            CHECK(entry->d_namlen, strlen(names[index]));
+            CHECK(entry->d_type, kinds[index]);
+            CHECK(entry->d_reclen % 4, 0);
+            CHECK(entry->d_fileno != 0, 1);
+            at += entry->d_reclen;
             index++;
         }
     }

@@ -27,7 +27,7 @@ mod errno;
 mod event_flag;
 pub(crate) mod file;
 mod handle;
-mod memory;
+pub(crate) mod memory;
 mod module;
 mod semaphore;
 mod stack_protector;
