@@ -59,7 +59,7 @@ pub fn runtime_library() -> Result<PathBuf, KitError> {
 }
 
 /// `target/debug` or its like: where the running test's `deps/` folder lies.
-fn profile_folder() -> Result<PathBuf, KitError> {
+pub(crate) fn profile_folder() -> Result<PathBuf, KitError> {
     let here = env::current_exe().map_err(|source| KitError::Io {
         doing: "finding",
         path: "the running test".into(),

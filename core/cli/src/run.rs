@@ -64,6 +64,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     command.args(&arguments.arguments);
     if let Some(folder) = eboot.parent() {
         command.current_dir(folder);
+        // What the program reads as `/app0`, unless the user has another folder in mind.
+        if std::env::var_os("RELIC_APP0").is_none() {
+            command.env("RELIC_APP0", folder);
+        }
     }
     for (name, value) in variables(arguments)? {
         command.env(name, value);

@@ -50,6 +50,10 @@ impl<T: Copy> In<T> {
         self.0.is_null()
     }
 
+    pub(crate) const fn as_ptr(self) -> *const T {
+        self.0
+    }
+
     pub(crate) fn address(self) -> u64 {
         self.0.expose_provenance() as u64
     }

@@ -361,6 +361,19 @@ pub(crate) fn abort(what: fmt::Arguments<'_>) -> ! {
     leave(128 + libc::SIGABRT)
 }
 
+/// Ends the program because it raised a signal that it handles in no way.
+pub(crate) fn raised(number: i32) -> ! {
+    if begin() {
+        write_report(
+            format_args!("it raised signal {number} (FreeBSD's number)"),
+            None,
+            None,
+            None,
+        );
+    }
+    leave(128 + number)
+}
+
 /// General registers at a fault.
 struct Registers([(&'static str, u64); 17]);
 

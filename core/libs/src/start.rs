@@ -115,6 +115,9 @@ pub(crate) unsafe extern "sysv64" fn begin_guest(
     stack: *mut usize,
     exit_callback: extern "sysv64" fn(),
 ) -> i32 {
+    crate::libc::heap::begin(
+        process::program().map_or(GuestAddress(0), |program| program.process_parameters),
+    );
     modules::initialise_needed();
     // SAFETY: forwarded contract.
     unsafe { enter_guest(entry, stack, exit_callback) }

@@ -52,6 +52,17 @@ pub enum KitError {
         /// What is wrong.
         problem: String,
     },
+    /// The sources of others' programs are not there.
+    #[error(
+        "the sources of {name} are not in {}: `./x sources` fetches them from Debian, which needs the network once; \
+         RELIC_SOURCES names another folder", folder.display()
+    )]
+    NoForeignSources {
+        /// The program.
+        name: String,
+        /// Where they would be.
+        folder: PathBuf,
+    },
     /// A guest folder without sources.
     #[error("{} has no .c or .cc files", folder.display())]
     NoSources {

@@ -9,6 +9,7 @@
 
 pub mod console;
 mod error;
+pub mod foreign;
 pub mod imports;
 pub mod toolchain;
 
@@ -149,6 +150,23 @@ impl Kit {
                 .arg(object))
         })?;
 
+        self.link_objects(&objects, target, imports, stubs, work, output)
+    }
+
+    /// Links objects of the console's.
+    fn link_objects(
+        &self,
+        objects: &[PathBuf],
+        target: Target<'_>,
+        imports: &ImportList,
+        stubs: &[PathBuf],
+        work: &Path,
+        output: &Path,
+    ) -> Result<(), KitError> {
+        let own = match target {
+            Target::Program => None,
+            Target::Module(library) => Some(library),
+        };
         let raw = work.join("raw.elf");
         let script = work.join("console.ld");
         self.write_script(target, &script)?;
@@ -172,7 +190,7 @@ impl Kit {
             "-z",
             "nocopyreloc",
         ]);
-        link.arg("-T").arg(&script).arg("-o").arg(&raw).args(&objects);
+        link.arg("-T").arg(&script).arg("-o").arg(&raw).args(objects);
         // A module does not import from itself.
         let own_stub = own.map(|library| work.with_file_name(format!("{}.prx", library.name)));
         link.args(stubs.iter().filter(|stub| Some(*stub) != own_stub.as_ref()));

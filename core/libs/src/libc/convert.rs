@@ -1,4 +1,4 @@
-//! Text to numbers, random numbers, the environment and time.
+//! Text to numbers, random numbers and the environment.
 
 use std::ffi::{c_char, c_double, c_float, c_int, c_long, c_longlong, c_uint, c_ulong, c_ulonglong};
 
@@ -17,8 +17,22 @@ passthrough! {
     abs(value: c_int) -> c_int;
     labs(value: c_long) -> c_long;
     getenv(name: *const c_char) -> *mut c_char;
-    clock() -> c_long;
-    time(out: *mut c_long) -> c_long;
+    llabs(value: c_longlong) -> c_longlong;
+    div(value: c_int, by: c_int) -> Quotient<c_int>;
+    ldiv(value: c_long, by: c_long) -> Quotient<c_long>;
+    lldiv(value: c_longlong, by: c_longlong) -> Quotient<c_longlong>;
+    random() -> c_long;
+    srandom(seed: c_uint);
+    drand48() -> c_double;
+    srand48(seed: c_long);
+}
+
+/// Quotient and remainder.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct Quotient<T> {
+    quotient: T,
+    remainder: T,
 }
 
 /// Declares functions whose ERANGE must reach the guest's `errno`.
@@ -34,7 +48,10 @@ macro_rules! ranged {
             unsafe {
                 let errno = libc::__errno_location();
                 *errno = 0;
-                let value = libc::$name($($argument),*);
+                unsafe extern "C" {
+                    fn $name($($argument: $kind),*) -> $result;
+                }
+                let value = $name($($argument),*);
                 if *errno == libc::ERANGE {
                     set_errno(Errno::ERANGE);
                 } else if *errno == libc::EINVAL {
@@ -50,6 +67,8 @@ ranged! {
     strtol(text: *const c_char, end: *mut *mut c_char, base: c_int) -> c_long;
     strtoul(text: *const c_char, end: *mut *mut c_char, base: c_int) -> c_ulong;
     strtoll(text: *const c_char, end: *mut *mut c_char, base: c_int) -> c_longlong;
+    strtoimax(text: *const c_char, end: *mut *mut c_char, base: c_int) -> c_longlong;
+    strtoumax(text: *const c_char, end: *mut *mut c_char, base: c_int) -> c_ulonglong;
     strtoull(text: *const c_char, end: *mut *mut c_char, base: c_int) -> c_ulonglong;
     strtod(text: *const c_char, end: *mut *mut c_char) -> c_double;
     strtof(text: *const c_char, end: *mut *mut c_char) -> c_float;

@@ -85,9 +85,10 @@ pub(crate) extern "sysv64" fn _Exit(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-/// Ends the program with a report.
+/// Ends the program with a report, after its handler of SIGABRT.
 #[guest_fn(libc, libSceLibcInternal)]
 pub(crate) extern "sysv64" fn abort() -> ! {
+    super::signal::abort_handler();
     report::abort(format_args!("abort() was called"))
 }
 

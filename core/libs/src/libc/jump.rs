@@ -9,7 +9,7 @@ use relic_macros::guest_fn;
 ///
 /// # Safety
 /// The buffer must be the guest's `jmp_buf`.
-#[guest_fn(libc, libSceLibcInternal)]
+#[guest_fn(libc, libSceLibcInternal, also = "_setjmp", also = "sigsetjmp")]
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn setjmp(buffer: *mut u64) -> i32 {
     naked_asm!(
@@ -34,7 +34,7 @@ pub(crate) unsafe extern "sysv64" fn setjmp(buffer: *mut u64) -> i32 {
 ///
 /// # Safety
 /// The function that called `setjmp` must not have returned.
-#[guest_fn(libc, libSceLibcInternal)]
+#[guest_fn(libc, libSceLibcInternal, also = "_longjmp", also = "siglongjmp")]
 #[unsafe(naked)]
 pub(crate) unsafe extern "sysv64" fn longjmp(buffer: *const u64, value: i32) -> ! {
     naked_asm!(

@@ -1,6 +1,6 @@
 //! Mathematics: the host's libm.
 
-use std::ffi::{c_int, c_long};
+use std::ffi::{c_char, c_int, c_long};
 
 passthrough! {
     sin(x: f64) -> f64;
@@ -76,4 +76,45 @@ passthrough! {
     ldexpf(x: f32, exponent: c_int) -> f32;
     frexpf(x: f32, exponent: *mut c_int) -> f32;
     modff(x: f32, whole: *mut f32) -> f32;
+    asinh(x: f64) -> f64;
+    asinhf(x: f32) -> f32;
+    acosh(x: f64) -> f64;
+    acoshf(x: f32) -> f32;
+    atanh(x: f64) -> f64;
+    atanhf(x: f32) -> f32;
+    erf(x: f64) -> f64;
+    erff(x: f32) -> f32;
+    erfc(x: f64) -> f64;
+    erfcf(x: f32) -> f32;
+    lgamma(x: f64) -> f64;
+    lgammaf(x: f32) -> f32;
+    tgamma(x: f64) -> f64;
+    tgammaf(x: f32) -> f32;
+    logb(x: f64) -> f64;
+    logbf(x: f32) -> f32;
+    expm1f(x: f32) -> f32;
+    log1pf(x: f32) -> f32;
+    nearbyintf(x: f32) -> f32;
+    fdim(x: f64, y: f64) -> f64;
+    fdimf(x: f32, y: f32) -> f32;
+    nextafter(x: f64, y: f64) -> f64;
+    nextafterf(x: f32, y: f32) -> f32;
+    remainderf(x: f32, y: f32) -> f32;
+    ilogb(x: f64) -> c_int;
+    ilogbf(x: f32) -> c_int;
+    llround(x: f64) -> c_long;
+    llroundf(x: f32) -> c_long;
+    llrint(x: f64) -> c_long;
+    llrintf(x: f32) -> c_long;
+    lrintf(x: f32) -> c_long;
+    scalbn(x: f64, exponent: c_int) -> f64;
+    scalbnf(x: f32, exponent: c_int) -> f32;
+    scalbln(x: f64, exponent: c_long) -> f64;
+    scalblnf(x: f32, exponent: c_long) -> f32;
+    remquo(x: f64, y: f64, quotient: *mut c_int) -> f64;
+    remquof(x: f32, y: f32, quotient: *mut c_int) -> f32;
+    sincos(x: f64, sine: *mut f64, cosine: *mut f64);
+    sincosf(x: f32, sine: *mut f32, cosine: *mut f32);
+    nan(text: *const c_char) -> f64;
+    nanf(text: *const c_char) -> f32;
 }

@@ -24,16 +24,45 @@ macro_rules! passthrough {
     };
 }
 
+/// Declares functions that are those of the host under the same name, each as one jump: for what the host calls back from,
+/// returns in registers that Rust does not know, or walks the stack from.
+macro_rules! forward {
+    ($($(#[$doc:meta])* $name:ident;)*) => {
+        mod host {
+            unsafe extern "C" {
+                $(pub(super) fn $name();)*
+            }
+        }
+        $(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// The conditions of the function's own standard.
+            #[relic_macros::guest_fn(libc, libSceLibcInternal)]
+            #[unsafe(naked)]
+            pub(crate) unsafe extern "sysv64" fn $name() {
+                std::arch::naked_asm!("jmp qword ptr [rip + {}@GOTPCREL]", sym host::$name)
+            }
+        )*
+    };
+}
+
+mod bounded;
 mod character;
 mod convert;
 mod cxx;
 pub(crate) mod exit;
 pub(crate) mod format;
-mod heap;
+pub(crate) mod heap;
 mod jump;
+mod locale;
+mod long_double;
 mod math;
+mod signal;
 mod sort;
 pub(crate) mod stdio;
 mod string;
+mod time;
 mod unwind;
 mod variadic;
+mod wide;

@@ -1,77 +1,17 @@
-//! Sorting and searching.
+//! Sorting and searching: the host's, which calls the guest's comparison directly. Its order of equal items is the host's.
 
-use std::ffi::c_void;
-
-use relic_macros::guest_fn;
-
-use crate::pointer::host;
-
-type Compare = extern "sysv64" fn(*const c_void, *const c_void) -> i32;
-
-/// Sorts `count` items of `size` bytes: a heap sort in place, so that a comparison that unwinds or contradicts
-/// itself leaves every item there once.
-///
-/// # Safety
-/// `base` must hold the items, and nobody else use them meanwhile.
-#[guest_fn(libc, libSceLibcInternal)]
-pub(crate) unsafe extern "sysv64" fn qsort(base: *mut u8, count: usize, size: usize, compare: Compare) {
-    if count < 2 || size == 0 {
-        return;
-    }
-    let item = |index: usize| base.wrapping_add(index * size);
-    // SAFETY: indices stay below `count`, and two different items do not overlap.
-    let swap = |a: usize, b: usize| unsafe { std::ptr::swap_nonoverlapping(item(a), item(b), size) };
-    let sift = |start: usize, end: usize| {
-        let mut root = start;
-        while 2 * root + 1 < end {
-            let mut child = 2 * root + 1;
-            if child + 1 < end && compare(item(child).cast(), item(child + 1).cast()) < 0 {
-                child += 1;
-            }
-            if compare(item(root).cast(), item(child).cast()) >= 0 {
-                return;
-            }
-            swap(root, child);
-            root = child;
-        }
-    };
-    for start in (0..count / 2).rev() {
-        sift(start, count);
-    }
-    for end in (1..count).rev() {
-        swap(0, end);
-        sift(0, end);
-    }
-}
-
-/// Finds an item in `count` sorted items of `size` bytes; null where there is none.
-///
-/// # Safety
-/// `base` must hold the items.
-#[guest_fn(libc, libSceLibcInternal)]
-pub(crate) unsafe extern "sysv64" fn bsearch(
-    key: *const c_void,
-    base: *const u8,
-    count: usize,
-    size: usize,
-    compare: Compare,
-) -> *mut c_void {
-    let (mut low, mut high) = (0, count);
-    while low < high {
-        let middle = low + (high - low) / 2;
-        let item = base.wrapping_add(middle * size);
-        match compare(key, item.cast()) {
-            0 => return host(crate::pointer::address_of(item)),
-            order if order < 0 => high = middle,
-            _ => low = middle + 1,
-        }
-    }
-    std::ptr::null_mut()
+forward! {
+    /// Sorts items in place.
+    qsort;
+    /// Finds an item among sorted ones; null where there is none.
+    bsearch;
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::ffi::c_void;
+
+    type Compare = extern "sysv64" fn(*const c_void, *const c_void) -> i32;
 
     extern "sysv64" fn by_value(a: *const c_void, b: *const c_void) -> i32 {
         // SAFETY: the tests sort 12-byte items that begin with a number.
@@ -93,6 +33,22 @@ mod tests {
                 .collect();
             let mut expected: Vec<u32> = items.iter().map(|item| item[0]).collect();
             expected.sort_unstable();
+            // SAFETY: System V is the C convention of this host.
+            let (qsort, bsearch) = unsafe {
+                type Sort = unsafe extern "sysv64" fn(*mut c_void, usize, usize, Compare);
+                type Search = unsafe extern "sysv64" fn(
+                    *const c_void,
+                    *const c_void,
+                    usize,
+                    usize,
+                    Compare,
+                ) -> *mut c_void;
+                let black_box = std::hint::black_box;
+                (
+                    std::mem::transmute::<*const (), Sort>(black_box(super::qsort as *const ())),
+                    std::mem::transmute::<*const (), Search>(black_box(super::bsearch as *const ())),
+                )
+            };
             // SAFETY: the items are ours.
             unsafe { qsort(items.as_mut_ptr().cast(), count, 12, by_value) };
             assert_eq!(items.iter().map(|item| item[0]).collect::<Vec<_>>(), expected);

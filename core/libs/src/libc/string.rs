@@ -31,7 +31,20 @@ passthrough! {
     strpbrk(text: *const c_char, set: *const c_char) -> *mut c_char;
     strtok(text: *mut c_char, separators: *const c_char) -> *mut c_char;
     strtok_r(text: *mut c_char, separators: *const c_char, state: *mut *mut c_char) -> *mut c_char;
-    strdup(text: *const c_char) -> *mut c_char;
+    memccpy(to: *mut c_void, from: *const c_void, byte: c_int, size: usize) -> *mut c_void;
+    memrchr(text: *const c_void, byte: c_int, size: usize) -> *mut c_void;
+    memmem(text: *const c_void, size: usize, needle: *const c_void, needle_size: usize) -> *mut c_void;
+    strsep(text: *mut *mut c_char, separators: *const c_char) -> *mut c_char;
+    strxfrm(to: *mut c_char, from: *const c_char, size: usize) -> usize;
+    stpcpy(to: *mut c_char, from: *const c_char) -> *mut c_char;
+    stpncpy(to: *mut c_char, from: *const c_char, limit: usize) -> *mut c_char;
+    strcasestr(text: *const c_char, needle: *const c_char) -> *mut c_char;
+    bcmp(first: *const c_void, second: *const c_void, size: usize) -> c_int;
+    bcopy(from: *const c_void, to: *mut c_void, size: usize);
+    bzero(to: *mut c_void, size: usize);
+    index(text: *const c_char, byte: c_int) -> *mut c_char;
+    rindex(text: *const c_char, byte: c_int) -> *mut c_char;
+    ffs(value: c_int) -> c_int;
 }
 
 /// Copies at most `size - 1` bytes and a NUL. Returns the length of the source.
@@ -40,4 +53,32 @@ pub(crate) extern "sysv64" fn strlcpy(to: Out<u8>, from: Text, size: usize) -> u
     let bytes = from.bytes(usize::MAX).unwrap_or_default();
     to.write_text(&bytes, size);
     bytes.len()
+}
+
+/// Appends as much as fits `size` bytes with a NUL. Returns the length that it tried to make.
+#[guest_fn(libc, libSceLibcInternal)]
+pub(crate) extern "sysv64" fn strlcat(to: Out<u8>, from: Text, size: usize) -> usize {
+    // SAFETY: the guest's string, read no further than its buffer.
+    let there = unsafe { libc::strnlen(to.as_ptr().cast(), size) };
+    let bytes = from.bytes(usize::MAX).unwrap_or_default();
+    if there < size {
+        to.byte_add::<u8>(there).write_text(&bytes, size - there);
+    }
+    there + bytes.len()
+}
+
+/// A copy on the heap.
+#[guest_fn(libc, libSceLibcInternal)]
+pub(crate) extern "sysv64" fn strdup(text: Text) -> *mut u8 {
+    strndup(text, usize::MAX)
+}
+
+/// A copy on the heap of at most so many bytes.
+#[guest_fn(libc, libSceLibcInternal)]
+pub(crate) extern "sysv64" fn strndup(text: Text, limit: usize) -> *mut u8 {
+    let bytes = text.bytes(limit).unwrap_or_default();
+    let copy: *mut u8 = super::heap::malloc(bytes.len() + 1).cast();
+    // SAFETY: null, or a block of that size.
+    unsafe { Out::new(copy) }.write_text(&bytes, bytes.len() + 1);
+    copy
 }

@@ -2,43 +2,6 @@
 //!
 //! Each function is one jump. A frame of ours between the guest and the unwinder would stand in the stack that it walks.
 
-use std::arch::naked_asm;
-
-use relic_macros::guest_fn;
-
-mod host {
-    unsafe extern "C" {
-        pub(super) fn _Unwind_RaiseException();
-        pub(super) fn _Unwind_Resume();
-        pub(super) fn _Unwind_Resume_or_Rethrow();
-        pub(super) fn _Unwind_DeleteException();
-        pub(super) fn _Unwind_GetLanguageSpecificData();
-        pub(super) fn _Unwind_GetIP();
-        pub(super) fn _Unwind_GetIPInfo();
-        pub(super) fn _Unwind_GetRegionStart();
-        pub(super) fn _Unwind_SetIP();
-        pub(super) fn _Unwind_GetGR();
-        pub(super) fn _Unwind_SetGR();
-        pub(super) fn _Unwind_GetCFA();
-        pub(super) fn _Unwind_Backtrace();
-    }
-}
-
-/// Declares functions that are those of the host under the same name.
-macro_rules! forward {
-    ($($(#[$doc:meta])* $name:ident;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// # Safety
-        /// As the Itanium C++ ABI has it.
-        #[guest_fn(libc, libSceLibcInternal)]
-        #[unsafe(naked)]
-        pub(crate) unsafe extern "sysv64" fn $name() {
-            naked_asm!("jmp qword ptr [rip + {}@GOTPCREL]", sym host::$name)
-        }
-    )*};
-}
-
 forward! {
     /// Looks for a handler and goes there.
     _Unwind_RaiseException;

@@ -1,8 +1,6 @@
 //! Variadic arguments. Stable Rust can't define a C-variadic function, so one is a naked prologue that lays out the
 //! register save area and the `va_list` of the System V convention, then calls a body of plain Rust.
 
-use crate::pointer::host;
-
 /// The System V `va_list` record.
 #[derive(Debug)]
 #[repr(C)]
@@ -86,11 +84,6 @@ impl<'a> Arguments<'a> {
                 sign_exponent: at.add(8).cast::<u16>().read_unaligned(),
             }
         }
-    }
-
-    /// The next pointer.
-    pub(crate) fn pointer<T>(&mut self) -> *mut T {
-        host(self.word())
     }
 }
 

@@ -2,6 +2,10 @@
 #ifndef RELIC_TYPES_H
 #define RELIC_TYPES_H
 
+#ifdef __cplusplus
+#define _Static_assert static_assert
+#endif
+
 typedef __SIZE_TYPE__ size_t;
 typedef __builtin_va_list va_list;
 typedef unsigned char uint8_t;
@@ -23,6 +27,69 @@ typedef struct relic_mutex *ScePthreadMutex;
 typedef struct relic_mutex_attributes *ScePthreadMutexattr;
 typedef struct relic_condition *ScePthreadCond;
 typedef struct relic_condition_attributes *ScePthreadCondattr;
+
+/* FreeBSD's structures. */
+struct iovec {
+    void *iov_base;
+    size_t iov_len;
+};
+
+typedef long time_t;
+
+struct timespec {
+    time_t tv_sec;
+    long tv_nsec;
+};
+
+struct timeval {
+    time_t tv_sec;
+    long tv_usec;
+};
+
+struct stat {
+    uint32_t st_dev, st_ino;
+    uint16_t st_mode, st_nlink;
+    uint32_t st_uid, st_gid, st_rdev;
+    struct timespec st_atim, st_mtim, st_ctim;
+    int64_t st_size, st_blocks;
+    uint32_t st_blksize, st_flags, st_gen;
+    int32_t st_lspare;
+    struct timespec st_birthtim;
+};
+
+_Static_assert(sizeof(struct stat) == 120, "size on the console");
+
+/* As long as its name needs. */
+struct dirent {
+    uint32_t d_fileno;
+    uint16_t d_reclen;
+    uint8_t d_type, d_namlen;
+    char d_name[256];
+};
+
+/* What C's library adds. */
+typedef struct relic_stream FILE;
+typedef long fpos_t;
+typedef long jmp_buf[16];
+typedef void (*relic_signal_handler)(int);
+typedef struct {
+    int quot, rem;
+} div_t;
+typedef struct {
+    long quot, rem;
+} ldiv_t;
+
+struct tm {
+    int tm_sec, tm_min, tm_hour, tm_mday, tm_mon, tm_year, tm_wday, tm_yday, tm_isdst;
+    long tm_gmtoff;
+    const char *tm_zone;
+};
+
+struct lconv {
+    char *decimal_point, *thousands_sep, *grouping, *int_curr_symbol, *currency_symbol, *mon_decimal_point;
+    char *mon_thousands_sep, *mon_grouping, *positive_sign, *negative_sign;
+    char numbers[14];
+};
 
 #define SCE_PTHREAD_MUTEX_ERRORCHECK 1
 #define SCE_PTHREAD_MUTEX_RECURSIVE 2

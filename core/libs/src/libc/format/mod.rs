@@ -4,11 +4,16 @@ mod decimal;
 mod float;
 mod integer;
 mod spec;
+mod values;
 
-use spec::{Length, Spec};
+use spec::{Conversion, Length, Spec};
+use values::Values;
 
 use super::variadic::Arguments;
-use crate::{log, pointer::Text, report};
+use crate::{
+    log,
+    pointer::{Text, host},
+};
 
 /// The text would be longer than an `int` counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -16,24 +21,24 @@ use crate::{log, pointer::Text, report};
 pub(crate) struct TooLong;
 
 /// Formats `format` with `arguments` into `sink`. Returns how many bytes that were.
-///
-/// `%n` ends the program: it stores through a pointer that attackers like to choose.
 pub(crate) fn format(
     sink: &mut dyn FnMut(&[u8]),
     format: Text,
     arguments: &mut Arguments<'_>,
 ) -> Result<i32, TooLong> {
     let format = format.bytes(usize::MAX).unwrap_or_default();
-    let mut count = 0usize;
+    let mut values = Values::of(&format, arguments);
+    let count = std::cell::Cell::new(0usize);
     let mut put = |bytes: &[u8]| {
-        count += bytes.len();
+        count.set(count.get() + bytes.len());
         sink(bytes);
     };
     let mut rest = &format[..];
     while let Some(at) = rest.iter().position(|byte| *byte == b'%') {
         put(&rest[..at]);
         rest = &rest[at..];
-        let (spec, length) = Spec::parse(rest, arguments);
+        let (conversion, length) = Conversion::parse(rest);
+        let spec = conversion.resolve(&mut values);
         let source = &rest[..length];
         rest = &rest[length..];
         if spec.width > i32::MAX as usize
@@ -43,13 +48,30 @@ pub(crate) fn format(
         {
             return Err(TooLong);
         }
-        convert(&mut put, &spec, source, arguments);
+        if spec.conversion == b'n' {
+            store_count(&spec, values.word(), count.get());
+        } else {
+            convert(&mut put, &spec, source, &mut values);
+        }
     }
     put(rest);
-    i32::try_from(count).map_err(|_| TooLong)
+    i32::try_from(count.get()).map_err(|_| TooLong)
 }
 
-fn convert(put: &mut dyn FnMut(&[u8]), spec: &Spec, source: &[u8], arguments: &mut Arguments<'_>) {
+/// `%n`: stores how many bytes there were up to here, in the size that the length says.
+fn store_count(spec: &Spec, pointer: u64, count: usize) {
+    // SAFETY: the guest's argument, of this size.
+    unsafe {
+        match spec.length {
+            Length::Char => host::<u8>(pointer).write_unaligned(count as u8),
+            Length::Short => host::<u16>(pointer).write_unaligned(count as u16),
+            Length::Int => host::<u32>(pointer).write_unaligned(count as u32),
+            Length::Long | Length::LongDouble => host::<u64>(pointer).write_unaligned(count as u64),
+        }
+    }
+}
+
+fn convert(put: &mut dyn FnMut(&[u8]), spec: &Spec, source: &[u8], arguments: &mut Values<'_, '_>) {
     match spec.conversion {
         b'%' => put(b"%"),
         b'd' | b'i' => {
@@ -73,8 +95,8 @@ fn convert(put: &mut dyn FnMut(&[u8]), spec: &Spec, source: &[u8], arguments: &m
             padded(put, spec, character.encode_utf8(&mut bytes).as_bytes());
         }
         b'c' => padded(put, spec, &[arguments.word() as u8]),
-        b's' if spec.length == Length::Long => wide_string(put, spec, arguments.pointer()),
-        b's' => string(put, spec, arguments.pointer()),
+        b's' if spec.length == Length::Long => wide_string(put, spec, host(arguments.word())),
+        b's' => string(put, spec, host(arguments.word())),
         b'f' | b'F' | b'e' | b'E' | b'g' | b'G' | b'a' | b'A' => {
             let value = if spec.length == Length::LongDouble {
                 float::Value::of_extended(arguments.extended())
@@ -83,9 +105,6 @@ fn convert(put: &mut dyn FnMut(&[u8]), spec: &Spec, source: &[u8], arguments: &m
             };
             float::convert(put, spec, value);
         }
-        b'n' => report::abort(format_args!(
-            "a format string with %n (it writes through a pointer among the arguments; not supported)"
-        )),
         _ => {
             log::warn(format_args!(
                 "unknown conversion {:?} in a format string: printed as it is",

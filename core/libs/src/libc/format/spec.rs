@@ -1,6 +1,6 @@
-//! Parsing one conversion: `%[flags][width][.precision][length]conversion`.
+//! Parsing one conversion: `%[number$][flags][width][.precision][length]conversion`.
 
-use crate::libc::variadic::Arguments;
+use super::values::Values;
 
 /// Size of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,58 +49,80 @@ pub(super) struct Spec {
     pub(super) conversion: u8,
 }
 
-impl Spec {
-    /// Parses what begins with `%`, taking `*` from the arguments. Returns how long it is.
-    pub(super) fn parse(source: &[u8], arguments: &mut Arguments<'_>) -> (Self, usize) {
-        let mut spec = Self {
-            left: false,
-            plus: false,
-            space: false,
-            alternate: false,
-            zero: false,
-            width: 0,
-            precision: None,
-            length: Length::Int,
-            conversion: 0,
+/// A width or a precision, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Count {
+    None,
+    Fixed(usize),
+    /// `*` or, with the argument's number, `*n$`.
+    Argument(Option<usize>),
+}
+
+/// One conversion as it is written, before arguments are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Conversion {
+    flags: [bool; 5],
+    pub(super) width: Count,
+    pub(super) precision: Count,
+    pub(super) length: Length,
+    /// Number of its argument.
+    pub(super) number: Option<usize>,
+    /// 0 where the format ends before it.
+    pub(super) letter: u8,
+}
+
+/// Flags, in the order of [`Conversion`]'s list.
+const FLAGS: &[u8; 5] = b"-+ #0";
+
+impl Conversion {
+    /// Parses what begins with `%`. Returns how long it is.
+    pub(super) fn parse(source: &[u8]) -> (Self, usize) {
+        let byte = |at: usize| source.get(at).copied().unwrap_or(0);
+        // A number with `$` behind it.
+        let numbered = |at: usize| {
+            let (number, end) = digits(source, at);
+            (end > at && byte(end) == b'$').then_some((number, end + 1))
         };
         let mut at = 1;
-        let byte = |at: usize| source.get(at).copied().unwrap_or(0);
+        let number = numbered(at).map(|(number, end)| {
+            at = end;
+            number
+        });
+        let mut flags = [false; 5];
         loop {
-            match byte(at) {
-                b'-' => spec.left = true,
-                b'+' => spec.plus = true,
-                b' ' => spec.space = true,
-                b'#' => spec.alternate = true,
-                b'0' => spec.zero = true,
+            match FLAGS.iter().position(|flag| *flag == byte(at)) {
+                Some(flag) => flags[flag] = true,
                 // Grouping: the C locale has none.
-                b'\'' => {}
-                _ => break,
+                None if byte(at) == b'\'' => {}
+                None => break,
             }
             at += 1;
         }
-        if byte(at) == b'*' {
-            let width = arguments.word() as i32;
-            spec.left |= width < 0;
-            spec.width = width.unsigned_abs() as usize;
-            at += 1;
-        } else {
-            (spec.width, at) = digits(source, at);
-        }
+        let count = |at: &mut usize| {
+            if byte(*at) != b'*' {
+                let (value, end) = digits(source, *at);
+                let written = end > *at;
+                *at = end;
+                return written.then_some(Count::Fixed(value));
+            }
+            *at += 1;
+            Some(Count::Argument(numbered(*at).map(|(number, end)| {
+                *at = end;
+                number
+            })))
+        };
+        let width = count(&mut at).unwrap_or(Count::None);
+        let mut precision = Count::None;
         if byte(at) == b'.' {
             at += 1;
-            if byte(at) == b'*' {
-                spec.precision = usize::try_from(arguments.word() as i32).ok();
-                at += 1;
-            } else if byte(at) == b'-' {
+            if byte(at) == b'-' {
                 // A negative precision counts as none.
-                (_, at) = digits(source, at + 1);
+                at = digits(source, at + 1).1;
             } else {
-                let (precision, end) = digits(source, at);
-                spec.precision = Some(precision);
-                at = end;
+                precision = count(&mut at).unwrap_or(Count::Fixed(0));
             }
         }
-        (spec.length, at) = match (byte(at), byte(at + 1)) {
+        let (length, at) = match (byte(at), byte(at + 1)) {
             (b'h', b'h') => (Length::Char, at + 2),
             (b'h', _) => (Length::Short, at + 1),
             (b'l', b'l') => (Length::Long, at + 2),
@@ -108,8 +130,51 @@ impl Spec {
             (b'L', _) => (Length::LongDouble, at + 1),
             _ => (Length::Int, at),
         };
-        spec.conversion = byte(at);
-        (spec, (at + 1).min(source.len()))
+        let conversion = Self {
+            flags,
+            width,
+            precision,
+            length,
+            number,
+            letter: byte(at),
+        };
+        (conversion, (at + 1).min(source.len()))
+    }
+
+    /// With width and precision from the arguments, which stand at the conversion's own argument then.
+    pub(super) fn resolve(&self, values: &mut Values<'_, '_>) -> Spec {
+        let [left, plus, space, alternate, zero] = self.flags;
+        let mut spec = Spec {
+            left,
+            plus,
+            space,
+            alternate,
+            zero,
+            width: 0,
+            precision: None,
+            length: self.length,
+            conversion: self.letter,
+        };
+        match self.width {
+            Count::None => {}
+            Count::Fixed(width) => spec.width = width,
+            Count::Argument(number) => {
+                values.select(number);
+                let width = values.word() as i32;
+                spec.left |= width < 0;
+                spec.width = width.unsigned_abs() as usize;
+            }
+        }
+        match self.precision {
+            Count::None => {}
+            Count::Fixed(precision) => spec.precision = Some(precision),
+            Count::Argument(number) => {
+                values.select(number);
+                spec.precision = usize::try_from(values.word() as i32).ok();
+            }
+        }
+        values.select(self.number);
+        spec
     }
 }
 

@@ -306,3 +306,36 @@ fn wide_strings_are_utf16() {
     assert_eq!(text, "Grün 😀|      Gr|é");
     assert_eq!(count as usize, text.len());
 }
+
+#[test]
+fn numbered_arguments_are_taken_by_number() {
+    let text = Word(c"text".as_ptr().addr() as u64);
+    same("%2$s %1$d", &[Word(7), text]);
+    same("%1$d %1$x %1$c", &[Word(65)]);
+    same("%3$.*2$f|%3$*1$.1f|", &[Word(9), Word(3), Double(2.5)]);
+    same(
+        "%4$Lf %1$s %3$d %2$g",
+        &[text, Double(0.5), Word(3), Long(0xc000_0000_0000_0000, 0x3fff)],
+    );
+    same("%2$5.3d|%1$-5d|", &[Word(1), Word(2)]);
+}
+
+#[test]
+fn the_count_so_far_is_stored_in_the_size_asked_for() {
+    let mut places = [u64::MAX; 5];
+    let at = |index: usize| Word((&raw const places[index]).expose_provenance() as u64);
+    let arguments = [at(0), at(1), at(2), at(3)];
+    let (text, count) = ours(c"ab%hhncd%hnef%n%%%ln", &arguments);
+    assert_eq!((&*text, count), ("abcdef%", 7));
+    let found = std::hint::black_box(&mut places).map(|place| place);
+    assert_eq!(
+        found,
+        [
+            u64::MAX << 8 | 2,
+            u64::MAX << 16 | 4,
+            u64::MAX << 32 | 6,
+            7,
+            u64::MAX
+        ]
+    );
+}

@@ -1,6 +1,9 @@
 //! The printf family.
 
-use super::stream::{_Stdout, EOF, File, Stream};
+use super::{
+    file::{_Stdout, File},
+    stream::{EOF, call},
+};
 use crate::{
     libc::{
         format,
@@ -37,15 +40,24 @@ unsafe fn formatted(format: Text, list: *mut VaList) -> Option<Vec<u8>> {
 
 /// # Safety
 /// As [`formatted`].
-unsafe fn print(file: *const File, format: Text, list: *mut VaList) -> i32 {
-    let Some(stream) = Stream::of(file) else {
-        return EOF;
-    };
+unsafe fn print(file: *mut File, format: Text, list: *mut VaList) -> i32 {
     // SAFETY: forwarded contract.
     match unsafe { formatted(format, list) } {
-        Some(text) if stream.write(&text) => text.len() as i32,
-        _ => EOF,
+        Some(text) => call(file, EOF, |stream| {
+            // SAFETY: an open stream by the guest's word, and bytes of ours.
+            let written = unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stream) };
+            if written == text.len() {
+                text.len() as i32
+            } else {
+                EOF
+            }
+        }),
+        None => EOF,
     }
+}
+
+fn output() -> *mut File {
+    (&raw const _Stdout).cast_mut()
 }
 
 /// # Safety
@@ -75,7 +87,7 @@ fn buffer(register: u64) -> Out<u8> {
 
 unsafe extern "sysv64" fn printf_body(registers: &Registers, list: *mut VaList) -> i32 {
     // SAFETY: forwarded contract.
-    unsafe { print(&raw const _Stdout, text(registers[0]), list) }
+    unsafe { print(output(), text(registers[0]), list) }
 }
 
 unsafe extern "sysv64" fn fprintf_body(registers: &Registers, list: *mut VaList) -> i32 {
@@ -118,7 +130,7 @@ variadic! {
 #[relic_macros::guest_fn(libc, libSceLibcInternal)]
 pub(crate) unsafe extern "sysv64" fn vprintf(format: Text, list: *mut VaList) -> i32 {
     // SAFETY: forwarded contract.
-    unsafe { print(&raw const _Stdout, format, list) }
+    unsafe { print(output(), format, list) }
 }
 
 /// Formats to a stream.
@@ -126,7 +138,7 @@ pub(crate) unsafe extern "sysv64" fn vprintf(format: Text, list: *mut VaList) ->
 /// # Safety
 /// `list` must be a live `va_list` that matches the format.
 #[relic_macros::guest_fn(libc, libSceLibcInternal)]
-pub(crate) unsafe extern "sysv64" fn vfprintf(file: *const File, format: Text, list: *mut VaList) -> i32 {
+pub(crate) unsafe extern "sysv64" fn vfprintf(file: *mut File, format: Text, list: *mut VaList) -> i32 {
     // SAFETY: forwarded contract.
     unsafe { print(file, format, list) }
 }
@@ -159,10 +171,15 @@ pub(crate) unsafe extern "sysv64" fn vsnprintf(
 /// Writes a string and what the error number means to standard error.
 #[relic_macros::guest_fn(libc, libSceLibcInternal)]
 pub(crate) extern "sysv64" fn perror(prefix: Text) {
-    // SAFETY: the calling thread's own number.
-    let errno = unsafe { crate::result::errno_address().read() };
-    let text = format!("{}: error {errno}\n", prefix.to_text(usize::MAX));
-    super::write_stderr(text.as_bytes());
+    // SAFETY: a text of the host's.
+    let text = unsafe { std::ffi::CStr::from_ptr(super::open::strerror(crate::result::errno().0)) };
+    let mut line = prefix.bytes(usize::MAX).unwrap_or_default();
+    if !line.is_empty() {
+        line.extend_from_slice(b": ");
+    }
+    line.extend_from_slice(text.to_bytes());
+    line.push(b'\n');
+    super::write_stderr(&line);
 }
 
 #[cfg(test)]

@@ -11,6 +11,8 @@ mod physical;
 mod query;
 mod space;
 
+pub(crate) use space::map_heap;
+
 /// Granularity of everything, in bytes.
 pub(crate) const PAGE: u64 = 0x4000;
 /// Size of the direct memory pool: 13,824 MiB.

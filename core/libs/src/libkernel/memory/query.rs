@@ -49,7 +49,7 @@ pub(crate) extern "sysv64" fn sceKernelVirtualQuery(
     };
     let (offset, kind, state) = match mapping.backing {
         Backing::Direct { offset, kind } => (offset, kind, DIRECT | COMMITTED),
-        Backing::Flexible => (0, 0, FLEXIBLE | COMMITTED),
+        Backing::Flexible | Backing::Heap => (0, 0, FLEXIBLE | COMMITTED),
         Backing::Reserved => (0, 0, 0),
     };
     let mut name = [0; 32];

@@ -28,6 +28,8 @@ pub(super) enum Backing {
     Direct { offset: u64, kind: i32 },
     /// Anonymous pages.
     Flexible,
+    /// Anonymous pages of the C library's heap, which no budget counts.
+    Heap,
     /// Nothing: addresses only.
     Reserved,
 }
@@ -92,6 +94,23 @@ pub(super) struct Space {
     pub(super) physical: Physical,
     file: Option<OwnedFd>,
     flexible_used: u64,
+}
+
+/// Where the C library's heap looks for addresses: away from where a program's own mappings begin.
+const HEAP_HINT: u64 = 0x68_0000_0000;
+
+/// Maps memory for the C library's heap, of addresses that fit the GPU's descriptors. Null where there is none.
+pub(crate) fn map_heap(size: usize, alignment: u64) -> *mut std::ffi::c_void {
+    let placement = Placement {
+        address: HEAP_HINT,
+        size: size as u64,
+        alignment,
+        flags: 0,
+    };
+    match space().map(placement, Backing::Heap, 0x33, "heap") {
+        Ok(address) => host(address),
+        Err(_) => std::ptr::null_mut(),
+    }
 }
 
 /// The one address space.
@@ -238,7 +257,7 @@ impl Space {
                 offset,
                 host_protection(protection),
             ),
-            Backing::Flexible => (
+            Backing::Flexible | Backing::Heap => (
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
                 -1,
                 0,

@@ -1,0 +1,1 @@
+#include <relic_c.h>

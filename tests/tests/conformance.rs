@@ -1,0 +1,84 @@
+//! Guest programs that check the system libraries from inside: each prints what differs, and ends with 0 where nothing
+//! does.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test's helpers may fail like the test itself"
+)]
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use relic_relink::{RelinkOptions, relink};
+use relic_tests::{kit::Kit, programs::run_with, runtime_library};
+
+/// A guest, relinked, and the folders that it sees.
+struct Prepared {
+    folder: tempfile::TempDir,
+    program: PathBuf,
+}
+
+fn prepare(guest: &str) -> Prepared {
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let input = kit.build_guest(&kit.guest(guest), folder.path()).unwrap();
+    let program = folder.path().join("program").join(guest);
+    relink(&RelinkOptions {
+        input,
+        output: program.clone(),
+        runtime_library: Some(runtime_library().unwrap()),
+        ..RelinkOptions::default()
+    })
+    .unwrap();
+    fs::create_dir(folder.path().join("app0")).unwrap();
+    Prepared { folder, program }
+}
+
+impl Prepared {
+    fn application(&self) -> PathBuf {
+        self.folder.path().join("app0")
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Runs the guest. It must have checked at least so much, and found nothing wrong.
+    #[track_caller]
+    fn check(&self, least: u32) {
+        let (application, data) = (self.application(), self.data());
+        let variables = [
+            ("RELIC_APP0", application.as_os_str()),
+            ("RELIC_DATA", data.as_os_str()),
+        ];
+        let outcome = run_with(&self.program, &[], &variables, &mut |_| ()).unwrap();
+        assert_eq!(outcome.code, Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+        let last = outcome.stdout.lines().last().unwrap_or_default();
+        let checks: u32 = last.split(' ').next().unwrap_or_default().parse().unwrap_or(0);
+        assert!(checks >= least, "{}\n{}", outcome.stdout, outcome.stderr);
+    }
+}
+
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn files() {
+    let guest = prepare("files");
+    let application = guest.application();
+    write(&guest.folder.path().join("secret"), "secret");
+    write(&application.join("hello.txt"), "hello\n");
+    write(&application.join("Data/Level1.BIN"), "level one");
+    symlink("hello.txt", application.join("inside")).unwrap();
+    symlink("../secret", application.join("outside")).unwrap();
+    symlink("..", application.join("folder")).unwrap();
+    guest.check(300);
+    // Where the title's data lies: in a folder of the title's name, here the program's, as /app0 has no name of its own.
+    let bytes = guest.data().join("files/data/bytes");
+    assert_eq!(fs::read(bytes).unwrap(), b"cde3end+");
+}
