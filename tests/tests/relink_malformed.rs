@@ -9,8 +9,8 @@ use std::{cell::Cell, fs, sync::LazyLock};
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use relic_relink::{
-    FilterLevel, RelinkOptions, SystemCallPolicy, input::ObjectKind, plan::Rules, relink, relink_image,
-    relink_object,
+    FilterLevel, RelinkOptions, SystemCallPolicy, Target, input::ObjectKind, plan::Rules, relink,
+    relink_image, relink_object,
 };
 use relic_tests::kit::Kit;
 
@@ -425,7 +425,7 @@ fn no_damage_panics_with_every_check_on() {
         let rules = Rules {
             system_calls: SystemCallPolicy::Trap,
             filter,
-            to_intel: true,
+            target: Target::NoSha,
         };
         damage(&HELLO, ObjectKind::Program, rules);
         damage(&FIRST, ObjectKind::Module, rules);

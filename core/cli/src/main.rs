@@ -12,6 +12,7 @@
 //! `relic run` alone ends with the program's own code (128 + n when signal n ended it).
 
 mod cache;
+mod conversion;
 mod failure;
 mod files;
 mod gpu;

@@ -9,7 +9,7 @@ use std::{
 
 use relic_systems::config::Config;
 
-use crate::{cache, failure::Failure, runtime_library};
+use crate::{cache, conversion::Conversion, failure::Failure, runtime_library};
 
 /// Run an executable: relink it into the cache if need be, and start it
 ///
@@ -18,9 +18,8 @@ use crate::{cache, failure::Failure, runtime_library};
 pub struct Arguments {
     /// The executable (eboot.bin), or the folder it lies in
     eboot: PathBuf,
-    /// Search this folder, at any depth, for modules too; may be repeated
-    #[arg(long, value_name = "DIR")]
-    module_dir: Vec<PathBuf>,
+    #[command(flatten)]
+    conversion: Conversion,
     /// Without a window. There is none yet: this only silences the line that says so
     #[arg(long)]
     headless: bool,
@@ -56,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // The program reads these too, but only once it needs the GPU.
     Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
     let runtime = runtime_library::find(None)?;
-    let program = cache::relinked(&eboot, &runtime, &arguments.module_dir)?;
+    let program = cache::relinked(&eboot, &runtime, &arguments.conversion)?;
     if !arguments.headless {
         eprintln!("relic: there is no window yet, so this runs headless (--headless silences this line)");
     }

@@ -20,9 +20,9 @@ pub enum LowerProblem {
     /// Nobody knows who branches where.
     #[error("it is shorter than a jump, and in no function whose bounds are known")]
     NoBounds,
-    /// Another one follows.
-    #[error("the jump to the replacement of the one at {other} covers it")]
-    Adjacent {
+    /// Another one begins inside it.
+    #[error("branches lead both to it and into its bytes, where another one to replace begins at {other}")]
+    Overlap {
         /// The other.
         other: ImageAddress,
     },

@@ -20,7 +20,7 @@ use crate::{
     error::RelinkError,
     filter::{self, FilterLevel},
     input::Object,
-    lower::Lowered,
+    lower::{Lowered, Target},
 };
 
 use exports::Exports;
@@ -39,8 +39,8 @@ pub struct Rules {
     pub system_calls: SystemCallPolicy,
     /// Which imports are left out.
     pub filter: FilterLevel,
-    /// Whether instructions that only AMD's processors have are replaced.
-    pub to_intel: bool,
+    /// The processors that it is for: instructions that they lack are replaced.
+    pub target: Target,
 }
 
 /// What the output will hold.
@@ -84,10 +84,9 @@ impl<'a> Plan<'a> {
         let code = Code::of(program);
         let mut rewrites = Vec::new();
         let unreached_pairs = rewrites::system_calls(&code, rules.system_calls, &mut rewrites)?;
-        let lowered = if rules.to_intel {
-            Lowered::plan(&code)?
-        } else {
-            Lowered::default()
+        let lowered = match rules.target {
+            Target::Amd => Lowered::default(),
+            target => Lowered::plan(&code, target)?,
         };
         let unused = filter::unused(rules.filter, program, &imports, &code)?;
         let stubs = unused.stubs;

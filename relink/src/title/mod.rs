@@ -100,7 +100,7 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
     let rules = Rules {
         system_calls: options.system_calls,
         filter: options.filter,
-        to_intel: options.to_intel,
+        target: options.target,
     };
     let program_plan = Plan::new(&program, &title.exports[0], &program_linkage, rules)?;
     patched.check(None, &program, &program_plan)?;
