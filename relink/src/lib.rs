@@ -83,6 +83,15 @@ pub fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkError> {
     title::relink(options)
 }
 
+/// Checks that a file is a runtime library.
+///
+/// # Errors
+///
+/// [`RelinkError::NoRuntimeLibrary`] where it exports no `relic_start`; [`RelinkError::Io`] where it can't be read.
+pub fn check_runtime_library(path: &std::path::Path) -> Result<(), RelinkError> {
+    output::runtime::open(path).map(drop)
+}
+
 /// Relinks a program that is in memory and has no modules, without touching any file.
 ///
 /// # Errors
@@ -102,7 +111,7 @@ pub fn relink_object(
     kind: input::ObjectKind,
     rules: plan::Rules,
 ) -> Result<(output::Image<'_>, RelinkReport), RelinkError> {
-    title::relink_alone(bytes, kind, rules)
+    title::relink_alone(bytes, kind, rules, kind == input::ObjectKind::Program)
 }
 
 /// What one program or module asks for and exports, seen without the rest of its title.
@@ -115,5 +124,5 @@ pub fn inspect(bytes: &[u8], kind: input::ObjectKind) -> Result<RelinkReport, Re
         system_calls: SystemCallPolicy::Trap,
         ..plan::Rules::default()
     };
-    relink_object(bytes, kind, rules).map(|(_, report)| report)
+    title::relink_alone(bytes, kind, rules, false).map(|(_, report)| report)
 }

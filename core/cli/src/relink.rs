@@ -12,7 +12,7 @@ use relic_relink::{RelinkOptions, RelinkReport, patches::manifest, relink};
 use crate::{
     conversion::Conversion,
     failure::Failure,
-    imports::{Support, by_library, sorted_imports},
+    imports::{by_library, sorted_imports},
     output,
     progress::Progress,
     runtime_library, save_inputs,
@@ -150,7 +150,7 @@ fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
     if !report.unused.is_empty() {
         let _ = writeln!(text, "left out as unused: {} imports", report.unused.len());
     }
-    let imports = sorted_imports(&report.all_imports());
+    let imports = sorted_imports(&report.all_imports(), |_, _| None);
     let _ = writeln!(text, "imports: {}", imports.len());
     for (library, all, missing) in by_library(&imports) {
         let _ = write!(text, "  {library:<28} {all:>5}");
@@ -159,10 +159,7 @@ fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
         }
         text.push('\n');
     }
-    let missing: Vec<_> = imports
-        .iter()
-        .filter(|import| import.support == Support::Missing)
-        .collect();
+    let missing: Vec<_> = imports.iter().filter(|import| import.is_missing()).collect();
     if !missing.is_empty() {
         text.push_str("not implemented (a missing function ends the program when it is called, missing data at start):\n");
         for import in missing {

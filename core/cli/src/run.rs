@@ -24,7 +24,7 @@ pub struct Arguments {
     #[arg(long)]
     headless: bool,
     /// End after this many flips
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     frames: Option<u64>,
     /// Write a picture (PNG) of the last flip
     #[arg(long, value_name = "FILE")]
@@ -54,6 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let eboot = executable(&arguments.eboot)?;
     // The program reads these too, but only once it needs the GPU.
     Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
+    let variables = variables(arguments)?;
     let runtime = runtime_library::find(None)?;
     let program = cache::relinked(&eboot, &runtime, &arguments.conversion)?;
     if !arguments.headless {
@@ -64,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(folder) = eboot.parent() {
         command.current_dir(folder);
     }
-    for (name, value) in variables(arguments)? {
+    for (name, value) in variables {
         command.env(name, value);
     }
     // Whoever ends this command means the program: `timeout`, a CI job's end, a terminal that closes.
@@ -115,6 +116,7 @@ fn variables(arguments: &Arguments) -> Result<Vec<(&'static str, OsString)>, Fai
     ] {
         if let Some(path) = path {
             let path = std::path::absolute(path).map_err(Failure::io("finding", path))?;
+            writable(&path, name == "RELIC_PICTURES")?;
             variables.push((name, path.into_os_string()));
         }
     }
@@ -130,4 +132,33 @@ fn variables(arguments: &Arguments) -> Result<Vec<(&'static str, OsString)>, Fai
         variables.push(("RELIC_GPU", gpu.into()));
     }
     Ok(variables)
+}
+
+/// Refuses a place that the program could not write to: it would say so only when it has run.
+fn writable(path: &Path, folder: bool) -> Result<(), Failure> {
+    let refuse = |what: &str| {
+        Err(Failure::refused(
+            format!("{} can't be written: {what}", path.display()),
+            "name a place that you may write to",
+        ))
+    };
+    let may_write = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+    match (path.metadata(), path.parent()) {
+        (Ok(found), _) if found.is_dir() != folder => refuse(if folder {
+            "it is no folder"
+        } else {
+            "it is a folder"
+        }),
+        (Ok(_), _) if may_write(path) => Ok(()),
+        (Ok(_), _) => refuse("it is there and write-protected"),
+        // Folders for pictures are made, with those around them.
+        (Err(_), Some(parent)) if folder && parent.metadata().is_err() => writable(parent, true),
+        (Err(_), Some(parent)) if !parent.is_dir() => {
+            refuse(&format!("there is no folder {}", parent.display()))
+        }
+        (Err(_), Some(parent)) if !may_write(parent) => {
+            refuse(&format!("the folder {} is write-protected", parent.display()))
+        }
+        _ => Ok(()),
+    }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use relic_core::program::RUNTIME_LIBRARY;
+use relic_relink::check_runtime_library;
 
 use crate::failure::Failure;
 
@@ -15,8 +16,15 @@ const BUILT_NAME: &str = "librelic_libs.so";
 /// `lib` folder beside its folder.
 ///
 /// # Errors
-/// When the named file is missing, or nothing is found; the text lists the places.
+/// When the named file is missing, or nothing is found; the text lists the places. When what is found is no runtime
+/// library.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let path = place(named)?;
+    check_runtime_library(&path).map_err(Failure::relink(&path))?;
+    Ok(path)
+}
+
+fn place(named: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = named {
         return existing(path, "--runtime");
     }

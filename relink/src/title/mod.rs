@@ -1,5 +1,6 @@
 //! A title: its program with its modules, from files to files.
 
+pub mod beside;
 pub mod modules;
 mod patched;
 pub mod source;
@@ -304,11 +305,12 @@ fn refuse_same_file(input: &Source, output: &Path) -> Result<(), RelinkError> {
     }
 }
 
-/// Relinks one object that is in memory, as if it were alone.
+/// Relinks one object that is in memory, as if it were alone. `whole` says that it is all of its title.
 pub(crate) fn relink_alone(
     bytes: &[u8],
     kind: ObjectKind,
     rules: Rules,
+    whole: bool,
 ) -> Result<(Image<'_>, RelinkReport), RelinkError> {
     let start = Instant::now();
     let program = Object::read(bytes, kind)?;
@@ -319,7 +321,7 @@ pub(crate) fn relink_alone(
     let file_name = (kind == ObjectKind::Module).then_some("module");
     let linkage = Linkage {
         file_name,
-        in_title: kind == ObjectKind::Program,
+        in_title: whole,
         ..alone(&definitions)
     };
     let plan = Plan::new(&program, &Exports::of(&program, file_name), &linkage, rules)?;
