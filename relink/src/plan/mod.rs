@@ -89,6 +89,7 @@ impl<'a> Plan<'a> {
             target => Lowered::plan(&code, target)?,
         };
         let unused = filter::unused(rules.filter, program, &imports, &code)?;
+        code.check()?;
         let stubs = unused.stubs;
         let unused = imports.leave_out(&unused.imports);
         let mut symbols = SymbolTable::new(&imports, exports, linkage)?;
