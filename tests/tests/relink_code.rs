@@ -291,6 +291,82 @@ fn code_without_an_end_to_follow_is_refused() {
     assert!(relinked(folder.path(), &files, SystemCallPolicy::Keep, FilterLevel::Keep).is_ok());
 }
 
+/// The notes on the code segment of a program.
+fn code_access(source: &str, system_calls: SystemCallPolicy) -> Note {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", source)];
+    let report = relinked(folder.path(), &files, system_calls, FilterLevel::Keep).unwrap();
+    let outcome = run(&folder.path().join("out/app"), &[]).unwrap();
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    let code = report
+        .segments
+        .iter()
+        .find(|segment| segment.access.executable())
+        .unwrap();
+    let note = report.notes.into_iter().find(|note| {
+        matches!(note, Note::MadeReadable { range, .. } | Note::KeptUnreadable { range, .. } if *range == code.range)
+    });
+    let note = note.unwrap();
+    assert_eq!(
+        code.access == code.access.readable(),
+        matches!(note, Note::MadeReadable { .. })
+    );
+    note
+}
+
+#[test]
+fn code_stays_unreadable_where_nothing_reads_it() {
+    let plain = r#"
+        __attribute__((noinline)) static int choose(int number)
+        {
+            switch (number) {
+            case 0: return printf("a\n");
+            case 1: return 5;
+            case 2: return (int)strlen("c") * number;
+            case 4: return number * 3 - 2;
+            case 5: free(malloc(3)); return 0;
+            case 6: return sceKernelUsleep(1);
+            default: return -1;
+            }
+        }
+        int (*volatile pointer)(int) = choose;
+        int main(int argc, char **argv) { (void)argv; int (*volatile local)(int) = choose; return argc > 9 ? local(argc) : pointer(argc); }"#;
+    assert!(matches!(
+        code_access(plain, SystemCallPolicy::Refuse),
+        Note::KeptUnreadable { .. }
+    ));
+    let unknown = code_access(plain, SystemCallPolicy::Keep);
+    assert!(unknown.to_string().contains("nobody looked"), "{unknown}");
+
+    let constant = |instruction: &str| {
+        format!(
+            "__asm__(\".text\\n.type island,@function\\nisland:\\n.cfi_startproc\\n{instruction}\\nmovl $5, %eax\\nret\\n\"\n\
+             \"nop\\n9: .long 5, 9b - 9b + 5\\n.cfi_endproc\\n.size island, .-island\\n.globl island\\n.hidden island\\n\");\n\
+             extern int island(void);\nint main(void) {{ return island(); }}"
+        )
+    };
+    for instruction in [
+        "movl 9f(%rip), %ecx",
+        "cmpl $0x50f, 9f(%rip)",
+        "cmpb $1, 9f+7(%rip)",
+        "movups 9f-8(%rip), %xmm0",
+        "leaq 9f(%rip), %rcx",
+    ] {
+        let note = code_access(&constant(instruction), SystemCallPolicy::Refuse);
+        let text = note.to_string();
+        assert!(
+            text.contains("made readable: the instruction at 0x") && text.contains("refers to 0x"),
+            "{instruction}: {text}"
+        );
+    }
+    let held = constant("nop").replace(
+        "extern int",
+        "__asm__(\".data\\n.quad island+1\\n.text\\n\");\nextern int",
+    );
+    let text = code_access(&held, SystemCallPolicy::Refuse).to_string();
+    assert!(text.contains("data holds 0x"), "{text}");
+}
+
 const DATA_IMPORTS: &str = r#"
     /* A slot that data alone knows by distance, which is no way to use it. */
     __asm__(".section .rodata\n.long \"SLOT\"@GOTPCREL\n.text\n");

@@ -190,7 +190,8 @@ impl Image {
                 base: self.base(),
             });
         }
-        for segment in segments {
+        // Code that nobody may read is no memory to anyone.
+        for segment in segments.into_iter().filter(Segment::readable) {
             let (range, writable) = (segment.pages(), segment.writable());
             let name = format!("{name} image");
             // SAFETY: the loader mapped these pages, and `unregister` goes before it unmaps them.
@@ -205,7 +206,7 @@ impl Image {
 
     /// Takes them out again, in front of unmapping.
     pub(crate) fn unregister(self) {
-        for segment in self.segments() {
+        for segment in self.segments().into_iter().filter(Segment::readable) {
             process::memory().unmap(segment.pages());
         }
     }

@@ -89,6 +89,10 @@ impl Segment {
         )
     }
 
+    pub(crate) const fn readable(&self) -> bool {
+        self.flags & libc::PF_R != 0
+    }
+
     pub(crate) const fn writable(&self) -> bool {
         self.flags & libc::PF_W != 0
     }

@@ -33,6 +33,15 @@ impl Code<'_> {
     ) -> Found<T> {
         let mut candidates = pairs(self, contains);
         candidates.retain(|address| filter(*address));
+        self.find_at(candidates, wanted)
+    }
+
+    /// As [`Self::find`], of instructions that cover one of these places, which ascend.
+    pub fn find_at<T: Send>(
+        &self,
+        candidates: Vec<ImageAddress>,
+        wanted: impl Fn(&Instruction) -> Option<T> + Sync,
+    ) -> Found<T> {
         // Candidates ascend, so those of one function stand together.
         // Waking other threads takes longer than a small program does.
         let pieces: Vec<Vec<(Place, &[ImageAddress])>> = if candidates.len() <= CHUNK {

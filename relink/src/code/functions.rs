@@ -65,6 +65,24 @@ impl<'a> Functions<'a> {
             .filter(|function| function.range.covers(address, 1))
     }
 
+    /// Whether a function begins at an address.
+    #[must_use]
+    pub fn begins_at(&self, address: ImageAddress) -> bool {
+        let index = |table: &Table<'_>| table.behind(address).checked_sub(1);
+        self.table
+            .as_ref()
+            .is_some_and(|table| index(table).and_then(|index| table.start(index)) == Some(address))
+    }
+
+    /// Where the unwind table is.
+    #[must_use]
+    pub fn frames(&self) -> Option<ImageAddress> {
+        self.table
+            .as_ref()
+            .and_then(|table| table.bases.eh_frame.section)
+            .map(ImageAddress)
+    }
+
     /// All functions, in the order of their addresses.
     #[must_use]
     pub fn all(&self) -> Vec<Function> {

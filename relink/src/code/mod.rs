@@ -8,6 +8,7 @@
 pub mod find;
 pub mod flow;
 pub mod functions;
+pub mod reads;
 pub mod search;
 pub mod syscalls;
 

@@ -91,6 +91,61 @@ pub fn references(
     found
 }
 
+/// Every place that looks like the displacement of an operand in memory within a range, relative to the instruction's end,
+/// ascending; but for those of a `lea` of an address that `ordinary` takes.
+#[must_use]
+pub fn operands(
+    code: &Code<'_>,
+    within: ImageRange,
+    ordinary: impl Fn(ImageAddress) -> bool + Sync,
+) -> Vec<ImageAddress> {
+    let (Ok(low), Ok(size)) = (u32::try_from(within.start.0), u32::try_from(within.size)) else {
+        return Vec::new();
+    };
+    // An immediate operand behind the displacement moves its target by up to four bytes.
+    let (low, span) = (low.wrapping_sub(4), size.saturating_add(4));
+    in_chunks(code, 6, |segment, from, to, found| {
+        let bytes = &segment.bytes[from..to];
+        let base = (segment.start.0 as u32).wrapping_add(from as u32);
+        // What stands in the overlap is the next piece's.
+        let (words, rest) = bytes[..bytes.len().min(CHUNK)].as_chunks::<8>();
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        for (index, word) in words.iter().chain([&last]).enumerate() {
+            let mut marks = operand_bytes(u64::from_le_bytes(*word));
+            while marks != 0 {
+                let at = 8 * index + (marks.trailing_zeros() / 8) as usize;
+                marks &= marks - 1;
+                let Some(displacement) = bytes.get(at + 1..).and_then(|rest| rest.first_chunk()) else {
+                    continue;
+                };
+                let place = base.wrapping_add(at as u32 + 1);
+                let target = place
+                    .wrapping_add(4)
+                    .wrapping_add(u32::from_le_bytes(*displacement));
+                if target.wrapping_sub(low) >= span {
+                    continue;
+                }
+                let is_lea = at.checked_sub(1).and_then(|before| bytes.get(before)) == Some(&LEA);
+                if !(is_lea && ordinary(ImageAddress(u64::from(target)))) {
+                    found.push(ImageAddress(u64::from(place)));
+                }
+            }
+        }
+    })
+}
+
+/// Opcode of `lea`.
+const LEA: u8 = 0x8d;
+
+/// The top bit of each byte that says "an operand relative to the instruction's end": mod 0, rm 5.
+const fn operand_bytes(word: u64) -> u64 {
+    const LOW: u64 = 0x7f7f_7f7f_7f7f_7f7f;
+    let other = (word & 0xc7c7_c7c7_c7c7_c7c7) ^ 0x0505_0505_0505_0505;
+    // A byte that is 0 has no bit of these.
+    !(((other & LOW) + LOW) | other | LOW)
+}
+
 /// How many places are looked at at once.
 const BLOCK: usize = 256;
 
@@ -142,6 +197,18 @@ fn in_chunks<T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn operands_are_told_byte_by_byte() {
+        for byte in 0..=u8::MAX {
+            for at in 0..8 {
+                let mut bytes = [0xff; 8];
+                bytes[at] = byte;
+                let expected = if byte & 0xc7 == 5 { 0x80_u64 << (8 * at) } else { 0 };
+                assert_eq!(operand_bytes(u64::from_le_bytes(bytes)), expected, "{byte:#x} {at}");
+            }
+        }
+    }
 
     #[test]
     fn a_block_is_searched_at_every_place() {

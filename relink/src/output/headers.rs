@@ -49,9 +49,7 @@ pub(super) fn program_headers(program: &Object<'_>, plan: &Plan<'_>) -> Vec<u8> 
     if program.kind == ObjectKind::Program {
         table.part(PT_INTERP, layout, layout.place(Part::Interpreter), Access::R, 1);
     }
-    for load in &segments.loads {
-        // Code reads constants that stand among it, and a segment without any access can't even be mapped usefully.
-        let access = load.access.readable();
+    for (load, access, _) in plan.loads(program) {
         table.segment(
             PT_LOAD,
             &Segment {

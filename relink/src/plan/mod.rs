@@ -16,10 +16,17 @@ use relic_core::program::ProgramInfo;
 
 use crate::{
     address::ImageAddress,
-    code::{Code, syscalls::SystemCallPolicy},
+    code::{
+        Code,
+        reads::{self, Reader},
+        syscalls::SystemCallPolicy,
+    },
     error::RelinkError,
     filter::{self, FilterLevel},
-    input::Object,
+    input::{
+        Object,
+        segments::{Access, Segment},
+    },
     lower::{Lowered, Target},
 };
 
@@ -64,6 +71,8 @@ pub struct Plan<'a> {
     pub unreached_pairs: usize,
     /// The title's modules, which a program lists.
     pub modules: &'a [ListedModule],
+    /// Who reads each LOAD segment of the input that it lets nobody read: see [`reads::readers`].
+    pub readers: Vec<Option<Reader>>,
     /// Where everything lies.
     pub layout: Layout,
 }
@@ -89,6 +98,7 @@ impl<'a> Plan<'a> {
             target => Lowered::plan(&code, target)?,
         };
         let unused = filter::unused(rules.filter, program, &imports, &code)?;
+        let readers = reads::readers(&code, rules.system_calls != SystemCallPolicy::Keep);
         code.check()?;
         let stubs = unused.stubs;
         let unused = imports.leave_out(&unused.imports);
@@ -132,7 +142,22 @@ impl<'a> Plan<'a> {
             unused,
             unreached_pairs,
             modules: linkage.modules,
+            readers,
             layout,
+        })
+    }
+}
+
+impl Plan<'_> {
+    /// The input's LOAD segments with what the output lets one do with each, and who made it readable.
+    pub fn loads<'s>(
+        &'s self,
+        program: &'s Object<'_>,
+    ) -> impl Iterator<Item = (&'s Segment, Access, Option<Reader>)> {
+        let readers = self.readers.iter().copied();
+        program.segments.loads.iter().zip(readers).map(|(load, reader)| {
+            let access = if reader.is_some() { load.access.readable() } else { load.access };
+            (load, access, reader)
         })
     }
 }
