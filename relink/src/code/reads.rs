@@ -91,7 +91,8 @@ fn table(object: &Object<'_>, within: ImageRange) -> Option<Reader> {
         object.lifecycle.initialisers,
         object.lifecycle.finalisers,
     ];
-    let overlap = |range: ImageRange| range.size > 0 && range.start < within.end() && within.start < range.end();
+    let overlap =
+        |range: ImageRange| range.size > 0 && range.start < within.end() && within.start < range.end();
     let data = |symbol: &&crate::input::symbols::Symbol<'_>| {
         !symbol.is_import()
             && symbol.kind == SymbolKind::Object
@@ -116,8 +117,7 @@ fn pointer(code: &Code<'_>, within: ImageRange) -> Option<Reader> {
     }
     let relative = |address: ImageAddress| {
         object.relocations.iter().any(|relocation| {
-            relocation.kind == RelocationKind::Relative
-                && relocation.addend.cast_unsigned() == address.0
+            relocation.kind == RelocationKind::Relative && relocation.addend.cast_unsigned() == address.0
         })
     };
     let first = code.entry_points_in(within).iter().copied();

@@ -156,7 +156,11 @@ impl Plan<'_> {
     ) -> impl Iterator<Item = (&'s Segment, Access, Option<Reader>)> {
         let readers = self.readers.iter().copied();
         program.segments.loads.iter().zip(readers).map(|(load, reader)| {
-            let access = if reader.is_some() { load.access.readable() } else { load.access };
+            let access = if reader.is_some() {
+                load.access.readable()
+            } else {
+                load.access
+            };
             (load, access, reader)
         })
     }
