@@ -575,3 +575,53 @@ fn the_filter_loses_no_relocation_of_ordinary_programs() {
         assert!(kept == filtered, "{guest}");
     }
 }
+
+/// R_X86_64_RELATIVE in a file's tables.
+fn relative_count(file: &Path) -> usize {
+    let bytes = fs::read(file).unwrap();
+    let elf = goblin::elf::Elf::parse(&bytes).unwrap();
+    elf.dynrelas
+        .iter()
+        .filter(|relocation| relocation.r_type == 8)
+        .count()
+}
+
+/// A pointer that is not relocated leads nowhere: whatever else a filter leaves out, each of these stays.
+#[test]
+fn no_filter_loses_a_relative_relocation() {
+    let pointers = r#"
+        static const char *const words[] = {"one", "two", "three"};
+        static int one(void) { return 1; }
+        static int (*const functions[])(void) = {one, one, one, one};
+        static const void *const *const tables[] = {(const void *const *)words, (const void *const *)functions};
+        __attribute__((used)) static int never(void) { return puts("never"); }
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            const char *volatile word = words[argc];
+            const void *const *volatile table = tables[argc - 1];
+            printf("%s %s %d\n", word, (const char *)table[0], functions[argc]());
+            return 0;
+        }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let input = Kit::new()
+        .unwrap()
+        .build_text(&[("main.c", pointers)], folder.path())
+        .unwrap();
+    let expected = relative_count(&input);
+    assert!(expected >= 9, "{expected}");
+    let output = folder.path().join("out/app");
+    for filter in [FilterLevel::Keep, FilterLevel::Data, FilterLevel::Reachable] {
+        let report = relink(&RelinkOptions {
+            input: input.clone(),
+            output: output.clone(),
+            runtime_library: Some(runtime_library().unwrap()),
+            filter,
+            ..RelinkOptions::default()
+        })
+        .unwrap();
+        assert_eq!(report.unused.is_empty(), filter != FilterLevel::Reachable);
+        assert_eq!(relative_count(&output), expected, "{filter:?}");
+        assert_eq!(run(&output, &[]).unwrap().stdout, "two one 1\n");
+    }
+}

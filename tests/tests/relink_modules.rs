@@ -432,6 +432,45 @@ fn a_plain_container_is_unpacked() {
     assert!(error.contains("0x10000000000"), "{error}");
 }
 
+/// As many as the largest module of a real title has: each is found under its own name.
+#[test]
+fn a_module_may_export_forty_thousand_names() {
+    const COUNT: usize = 40_000;
+    let all = |line: fn(usize) -> String| (0..COUNT).map(line).collect::<String>();
+    let exports = all(|number| format!("int many_{number};\n"));
+    let source = all(|number| format!("int many_{number} = {number};\n"));
+    let main = r#"
+        int main(void)
+        {
+            int handle = sceKernelLoadStartModule("/app0/sce_module/libmany.prx", 0, NULL, 0, NULL, NULL);
+            int wrong = 0;
+            for (int number = 0; number < 40000; number += 7) {
+                char name[32];
+                int *found = NULL;
+                snprintf(name, sizeof name, "many_%d", number);
+                wrong += sceKernelDlsym(handle, name, (void **)&found) != 0 || *found != number;
+            }
+            printf("%d %d %d\n", wrong, many_1, many_39999);
+            return 0;
+        }"#;
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let input = build(&kit, main, &[("libmany", &exports, &source)], folder.path());
+    let output = folder.path().join("out/app");
+    let report = relink(&RelinkOptions {
+        runtime_library: Some(runtime_library().unwrap()),
+        ..options(&input, &output)
+    })
+    .unwrap();
+    assert!(
+        report.modules[0].relink.exports >= COUNT,
+        "{}",
+        report.modules[0].relink.exports
+    );
+    let outcome = run(&output, &[]).unwrap();
+    assert_eq!(outcome.stdout, "0 1 39999\n", "{outcome:?}");
+}
+
 /// What the title's own programs ask about modules: which are loaded, where they are, and modules by number.
 #[test]
 fn programs_ask_what_is_loaded() {

@@ -9,7 +9,7 @@ use crate::{
     address::{HOST_PAGE, ImageRange},
     input::{
         Object, ObjectKind,
-        segments::{Access, PT_SCE_PROCPARAM, Segment},
+        segments::{Access, Segment},
     },
     plan::{
         Plan,
@@ -67,7 +67,6 @@ pub(super) fn program_headers(program: &Object<'_>, plan: &Plan<'_>) -> Vec<u8> 
         (PT_TLS, segments.tls),
         (PT_GNU_EH_FRAME, segments.eh_frame),
         (PT_GNU_RELRO, plan.relro.segment),
-        (PT_SCE_PROCPARAM, segments.process_parameters),
     ];
     for (kind, segment) in optional {
         if let Some(segment) = segment {
