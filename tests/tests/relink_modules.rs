@@ -471,6 +471,79 @@ fn a_module_may_export_forty_thousand_names() {
     assert_eq!(outcome.stdout, "0 1 39999\n", "{outcome:?}");
 }
 
+/// However often and from wherever a module is loaded, its initialiser runs once, and nobody goes on before it is done.
+#[test]
+fn a_module_that_is_loaded_at_once_and_again_starts_once() {
+    let main = r#"
+        static const char path[] = "/app0/sce_module/libslow.prx";
+        static int handles[4], early;
+        static void *load(void *argument)
+        {
+            int *handle = argument;
+            int (*state)(void) = NULL;
+            *handle = sceKernelLoadStartModule(path, 0, NULL, 0, NULL, NULL);
+            if (sceKernelDlsym(*handle, "slow_state", (void **)&state) || state() != 2)
+                early++;
+            return NULL;
+        }
+        int main(void)
+        {
+            ScePthread threads[4];
+            for (int i = 0; i < 4; i++)
+                scePthreadCreate(&threads[i], NULL, load, &handles[i], "loader");
+            for (int i = 0; i < 4; i++)
+                scePthreadJoin(threads[i], NULL);
+            int same = 1;
+            for (int i = 1; i < 4; i++)
+                same &= handles[i] == handles[0];
+            printf("same %d early %d starts %d itself %d\n", same, early, one_starts, one_itself == handles[0]);
+            for (int i = 0; i < 4; i++)
+                printf("unload %d stops %d\n", sceKernelStopUnloadModule(handles[0], 0, NULL, 0, NULL, NULL), one_stops);
+            printf("gone %d\n", sceKernelStopUnloadModule(handles[0], 0, NULL, 0, NULL, NULL) != 0);
+            load(&handles[0]);
+            printf("starts %d early %d\n", one_starts, early);
+            return 0;
+        }"#;
+    let slow = r#"
+        static volatile int state;
+        int slow_state(void) { return state; }
+        int module_start(size_t size, const void *arguments)
+        {
+            (void)size, (void)arguments;
+            one_starts++;
+            state = 1;
+            /* It loads itself, and gets itself as it is. */
+            one_itself = sceKernelLoadStartModule("/app0/sce_module/libslow.prx", 0, NULL, 0, NULL, NULL);
+            sceKernelStopUnloadModule(one_itself, 0, NULL, 0, NULL, NULL);
+            sceKernelUsleep(100000);
+            state = 2;
+            return 0;
+        }
+        int module_stop(size_t size, const void *arguments) { (void)size, (void)arguments; one_stops++; return 0; }"#;
+    let one = "int one_starts, one_stops, one_itself;";
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let modules = [
+        ("libone", "int one_starts;\nint one_stops;\nint one_itself;", one),
+        ("libslow", "int slow_state(void);", slow),
+    ];
+    let input = build(&kit, main, &modules, folder.path());
+    let output = folder.path().join("out/app");
+    relink(&RelinkOptions {
+        runtime_library: Some(runtime_library().unwrap()),
+        ..options(&input, &output)
+    })
+    .unwrap();
+    let outcome = run(&output, &[]).unwrap();
+    assert_eq!(
+        outcome.stdout,
+        "same 1 early 0 starts 1 itself 1\n\
+         unload 0 stops 0\nunload 0 stops 0\nunload 0 stops 0\nunload 0 stops 1\n\
+         gone 1\nstarts 2 early 0\n",
+        "{outcome:?}"
+    );
+}
+
 /// What the title's own programs ask about modules: which are loaded, where they are, and modules by number.
 #[test]
 fn programs_ask_what_is_loaded() {

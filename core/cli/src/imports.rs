@@ -156,6 +156,18 @@ pub fn by_library(imports: &[Import]) -> Vec<(&str, usize, usize)> {
 mod tests {
     use super::*;
 
+    /// A relinked program's own messages know what the runtime library knows.
+    #[test]
+    fn the_relinker_knows_the_names_of_all_exports() {
+        let unknown: Vec<&str> = sorted()
+            .iter()
+            .filter(|export| !export.name.is_empty())
+            .filter(|export| relic_relink::names::name_of(Nid::of(export.name)) != Some(export.name))
+            .map(|export| export.name)
+            .collect();
+        assert!(unknown.is_empty(), "add to relink/data/names.txt: {unknown:?}");
+    }
+
     /// The linker must keep the export list when the libraries are linked into this program.
     #[test]
     fn the_export_list_reaches_the_command_line() {

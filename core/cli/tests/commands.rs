@@ -382,6 +382,14 @@ fn what_relinking_writes_beside_the_program() {
         imports.iter().any(|import| import["name"] == "printf"),
         "{registry}"
     );
+    let segments = registry["objects"][0]["segments"].as_array().unwrap();
+    assert_eq!(segments[0]["input"], segments[0]["output"], "{registry}");
+    assert!(
+        segments
+            .iter()
+            .any(|segment| segment["reader"] == "it holds no code"),
+        "{registry}"
+    );
     assert!(fs::read(saved.join("eboot.bin")).unwrap() == fs::read(built.eboot()).unwrap());
     assert!(saved.join("patches.toml").is_file());
     assert!(

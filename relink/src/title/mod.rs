@@ -33,14 +33,18 @@ use modules::{ModuleFile, Order};
 use patched::Patched;
 use source::Source;
 
-/// The registry of a title as text.
-fn registry(program: &Plan<'_>, title: &Title<'_>, modules: &[Plan<'_>]) -> Result<String, RelinkError> {
+/// The registry of a title as text. Objects and plans of modules are by their places.
+fn registry<'t>(
+    program: (&Object<'_>, &Plan<'_>),
+    title: &Title<'_>,
+    modules: impl Iterator<Item = (&'t Object<'t>, &'t Plan<'t>)>,
+) -> Result<String, RelinkError> {
     let modules = title
         .listed
         .iter()
         .zip(modules)
-        .map(|(module, plan)| (&*module.path, plan));
-    Registry::new(std::iter::once(("eboot.bin", program)).chain(modules)).text()
+        .map(|(module, (object, plan))| (&*module.path, object, plan));
+    Registry::new(std::iter::once(("eboot.bin", program.0, program.1)).chain(modules)).text()
 }
 
 /// Where the registry of an output is.
@@ -137,7 +141,10 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
     let manifest = patched.manifest(&options.output, &title)?;
     let registry = options
         .registry
-        .then(|| registry(&program_plan, &title, &module_plans))
+        .then(|| {
+            let modules = title.order.modules.iter().map(|&at| &objects[at]);
+            registry((&program, &program_plan), &title, modules.zip(&module_plans))
+        })
         .transpose()?;
     let planned = planning.elapsed();
 
