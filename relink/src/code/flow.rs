@@ -144,7 +144,7 @@ impl Code<'_> {
         let all = |_: &Walk<'_>| false;
         let mut found = Vec::new();
         let Some(mut walk) = self.walk(range, certain, &all, &mut |instruction| {
-            found.extend(wanted(instruction))
+            found.extend(wanted(instruction));
         }) else {
             return found;
         };
