@@ -1,8 +1,8 @@
 //! `relic info`: what a file is, and what a program needs.
 
 use std::{
+    borrow::Cow,
     fmt::Write as _,
-    fs,
     path::{Path, PathBuf},
     process::ExitCode,
 };
@@ -11,7 +11,7 @@ use relic_relink::{
     RelinkError,
     input::{Object, ObjectKind, container},
     inspect,
-    title::beside::Beside,
+    title::{beside::Beside, source::Source},
 };
 use relic_systems::scene::{Scene, pm4cap};
 use serde::Serialize;
@@ -96,20 +96,9 @@ struct SceneInfo {
 /// # Errors
 /// When it can't be read, or says it is a program or scene and is a broken one.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    // Reading a named pipe would wait for a writer.
-    let metadata = fs::metadata(&arguments.file).map_err(Failure::io("reading", &arguments.file))?;
-    if !metadata.is_file() {
-        return Err(Failure::refused(
-            format!("{} is no ordinary file", arguments.file.display()),
-            "name an executable, a library, a scene or a capture",
-        ));
-    }
-    let bytes = fs::read(&arguments.file).map_err(Failure::io("reading", &arguments.file))?;
+    let source = Source::as_it_is(&arguments.file).map_err(Failure::relink(&arguments.file))?;
     // What a container without encryption holds is what counts; any other is told by its kind.
-    let bytes = match container::unwrap(&bytes) {
-        Ok(inside) => inside,
-        Err(_) => bytes.as_slice().into(),
-    };
+    let bytes = container::unwrap(&source).unwrap_or_else(|_| Cow::Borrowed(&*source));
     let kind = FileKind::of(&bytes);
     let mut info = Info {
         file: arguments.file.display().to_string(),

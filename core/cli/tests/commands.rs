@@ -412,6 +412,14 @@ fn what_relinking_writes_beside_the_program() {
         "{err}"
     );
 
+    // Devices have no end.
+    let (code, _, err) = run(built
+        .relic()
+        .arg("relink")
+        .arg(built.eboot())
+        .args(["--patches", "/dev/zero"]));
+    assert_eq!((code, err.contains("no ordinary file")), (Some(2), true), "{err}");
+
     // A folder with something in it is nobody's to fill.
     let (code, _, err) = run(built
         .relic()

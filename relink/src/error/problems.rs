@@ -201,7 +201,7 @@ pub enum SymbolProblem {
     },
     /// A TLS import.
     #[error(
-        "a thread-local variable is imported; the OS loader can bind one only to a library of the same TLS layout"
+        "a thread-local variable is imported, and no file of the title exports it: is a module missing? --module-dir names folders with more"
     )]
     ThreadLocalImport,
     /// A kind that can't be imported.
