@@ -52,6 +52,20 @@ fn has_header(bytes: &[u8], kind: u32) -> bool {
     find().unwrap_or(false)
 }
 
+/// How far behind the program headers the relinker's tables are looked for, in bytes: far above any title's tables.
+const REACH: usize = 1 << 28;
+
+/// Whether the tables that the relinker appends, which begin with the program headers, hold its mark.
+fn is_relinked(bytes: &[u8]) -> bool {
+    let find = || {
+        let start = u64::from_le_bytes(*bytes.get(TABLE..)?.first_chunk()?);
+        let tables = bytes.get(usize::try_from(start).ok()?..)?;
+        let (words, _) = tables.get(..tables.len().min(REACH))?.as_chunks::<8>();
+        Some(words.contains(&PROGRAM_MAGIC) || words.contains(&MODULE_MAGIC))
+    };
+    find().unwrap_or(false)
+}
+
 impl FileKind {
     /// What a file with these contents is.
     #[must_use]
@@ -76,12 +90,7 @@ impl FileKind {
             // Some toolchains write the plain type; what the console's own header says is the better sign.
             (_, 3, _) if has_header(bytes, PROCESS_PARAMETERS) => Self::Program,
             (_, 3, _) if has_header(bytes, MODULE_PARAMETERS) => Self::Module,
-            _ if bytes
-                .chunks_exact(PROGRAM_MAGIC.len())
-                .any(|word| word == PROGRAM_MAGIC || word == MODULE_MAGIC) =>
-            {
-                Self::Relinked
-            }
+            (_, 3, _) if is_relinked(bytes) => Self::Relinked,
             _ => Self::OtherElf,
         }
     }

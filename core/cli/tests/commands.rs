@@ -412,6 +412,22 @@ fn what_relinking_writes_beside_the_program() {
         "{err}"
     );
 
+    // Names need not be text.
+    use std::os::unix::ffi::OsStrExt as _;
+    let odd = built.path("odd").join(std::ffi::OsStr::from_bytes(b"\xff eboot"));
+    fs::create_dir(built.path("odd")).unwrap();
+    fs::copy(built.eboot(), &odd).unwrap();
+    let (code, _, err) = run(built
+        .relic()
+        .arg("relink")
+        .arg(&odd)
+        .arg("-o")
+        .arg(odd.with_extension("app"))
+        .arg("--save-inputs")
+        .arg(built.path("odd/saved"))
+        .arg("--registry"));
+    assert_eq!(code, Some(0), "{err}");
+
     // Devices have no end.
     let (code, _, err) = run(built
         .relic()
