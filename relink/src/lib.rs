@@ -43,7 +43,7 @@ pub use address::{FileOffset, ImageAddress};
 pub use code::syscalls::SystemCallPolicy;
 pub use error::RelinkError;
 pub use filter::FilterLevel;
-pub use lower::Target;
+pub use lower::{Lowerings, Target};
 pub use report::{RelinkReport, Timings};
 
 /// What to relink, to where, and how.
@@ -69,8 +69,8 @@ pub struct RelinkOptions {
     pub system_calls: SystemCallPolicy,
     /// Which imports are left out.
     pub filter: FilterLevel,
-    /// The processors that the output is for: instructions that they lack are replaced.
-    pub target: Target,
+    /// Which instructions are replaced.
+    pub lowerings: Lowerings,
 }
 
 /// Relinks one executable and its modules for Linux.

@@ -17,7 +17,7 @@ use std::{
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use relic_relink::{
-    FilterLevel, RelinkOptions, SystemCallPolicy, Target, input::ObjectKind, plan::Rules, relink,
+    FilterLevel, Lowerings, RelinkOptions, SystemCallPolicy, Target, input::ObjectKind, plan::Rules, relink,
     relink_image, relink_object,
 };
 use relic_tests::kit::Kit;
@@ -464,7 +464,10 @@ fn no_damage_panics_with_every_check_on() {
         let rules = Rules {
             system_calls: SystemCallPolicy::Trap,
             filter,
-            target: Target::NoSha,
+            lowerings: Lowerings {
+                target: Target::NoSha,
+                exact_reciprocals: true,
+            },
         };
         damage(&HELLO, ObjectKind::Program, rules);
         damage(&FIRST, ObjectKind::Module, rules);

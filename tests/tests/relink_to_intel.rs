@@ -7,11 +7,21 @@
 
 use std::{fmt::Write as _, fs, path::Path};
 
-use relic_relink::{RelinkError, RelinkOptions, RelinkReport, Target, relink};
+use relic_relink::{Lowerings, RelinkError, RelinkOptions, RelinkReport, Target, relink};
 use relic_tests::{
     kit::Kit,
     programs::{Outcome, run},
     runtime_library,
+};
+
+/// For processors with the SHA instructions, and without.
+const SHA: Lowerings = Lowerings {
+    target: Target::Sha,
+    exact_reciprocals: false,
+};
+const NO_SHA: Lowerings = Lowerings {
+    target: Target::NoSha,
+    exact_reciprocals: false,
 };
 
 /// Lengths and indices of fields; 64 bits stand as 0.
@@ -212,7 +222,7 @@ int main(int argc, char **argv)
     text.replace("CALLS", &calls)
 }
 
-fn relinked(folder: &Path, source: &str, target: Target) -> Result<RelinkReport, RelinkError> {
+fn relinked(folder: &Path, source: &str, lowerings: Lowerings) -> Result<RelinkReport, RelinkError> {
     let input = Kit::new()
         .unwrap()
         .build_text(&[("main.c", source)], folder)
@@ -221,7 +231,7 @@ fn relinked(folder: &Path, source: &str, target: Target) -> Result<RelinkReport,
         input,
         output: folder.join("out/app"),
         runtime_library: Some(runtime_library().unwrap()),
-        target,
+        lowerings,
         ..RelinkOptions::default()
     })
 }
@@ -241,14 +251,14 @@ fn replaced_instructions_do_what_they_did() {
     let program = folder.path().join("out/app");
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     if cpu.contains("sse4a") && cpu.contains("clzero") {
-        relinked(folder.path(), &source, Target::Amd).unwrap();
+        relinked(folder.path(), &source, Lowerings::default()).unwrap();
         all_right(&run(&program, &[]).unwrap());
     } else {
         eprintln!(
             "skipped: this processor has no SSE4a, so only the replacements were compared with the model"
         );
     }
-    let report = relinked(folder.path(), &source, Target::Sha).unwrap();
+    let report = relinked(folder.path(), &source, SHA).unwrap();
     let count = |name: &str| {
         report
             .rewrites
@@ -432,7 +442,7 @@ fn sha_instructions_do_what_they_did() {
     let source = sha_source();
     let program = folder.path().join("out/app");
     // They stay where the target has them.
-    let report = relinked(folder.path(), &source, Target::Sha).unwrap();
+    let report = relinked(folder.path(), &source, SHA).unwrap();
     assert!(report.rewrites.is_empty());
     let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     if cpu.contains("sha_ni") {
@@ -442,7 +452,7 @@ fn sha_instructions_do_what_they_did() {
             "skipped: this processor has no SHA instructions, so only the replacements were compared with the model"
         );
     }
-    let report = relinked(folder.path(), &source, Target::NoSha).unwrap();
+    let report = relinked(folder.path(), &source, NO_SHA).unwrap();
     let count = |name: &str| {
         report
             .rewrites
@@ -462,6 +472,187 @@ fn sha_instructions_do_what_they_did() {
     for pair in [0xc8, 0xc9, 0xca, 0xcb, 0xcc, 0xcd].map(|last| [0x0f, 0x38, last]) {
         assert!(!file.windows(3).any(|window| window == pair), "{pair:x?}");
     }
+}
+
+/// Functions around reciprocals: what stands in front, the instruction, and where the model finds operand and result.
+fn reciprocal_source() -> String {
+    let mut text = HEAD.to_owned() + RECIPROCAL_MODEL;
+    let mut calls = String::new();
+    let mut number = 0;
+    let mut add = |code: String, model: &str| {
+        let name = format!("reciprocal{number}");
+        number += 1;
+        text += &function(
+            &name,
+            &format!("movups 80(%rdi), %xmm0\\n{code}\\nmovups %xmm0, 80(%rdi)"),
+        );
+        let code = code.replace("\\n", "; ");
+        let _ = writeln!(calls, "try_reciprocal(\"{code}\", {name}, {model});");
+    };
+    for (name, root) in [("rcp", 0), ("rsqrt", 1)] {
+        let four = format!("{root}, 4, KEPT");
+        add(format!("{name}ps %xmm12, %xmm3"), &four);
+        add(format!("{name}ps 16(%rdi), %xmm3"), &four);
+        add(format!("movaps %xmm12, %xmm3\\n{name}ps %xmm3, %xmm3"), &four);
+        add(
+            format!("movaps %xmm12, place(%rip)\\n{name}ps place(%rip), %xmm3"),
+            &four,
+        );
+        add(
+            format!("subq $72, %rsp\\nmovaps %xmm12, 16(%rsp)\\n{name}ps 16(%rsp), %xmm3\\naddq $72, %rsp"),
+            &four,
+        );
+        add(format!("{name}ss %xmm12, %xmm3"), &format!("{root}, 1, FIRST"));
+        add(format!("{name}ss 16(%rdi), %xmm3"), &format!("{root}, 1, FIRST"));
+        // The upper half of a register that the replacement borrows, and of the result.
+        add(
+            format!(
+                "vinsertf128 $1, %xmm0, %ymm0, %ymm0\\nvinsertf128 $1, %xmm0, %ymm3, %ymm3\\n{name}ps %xmm12, %xmm3\\n\
+                 vextractf128 $1, %ymm0, %xmm0\\nvextractf128 $1, %ymm3, %xmm4\\nvxorps %xmm4, %xmm0, %xmm0\\nvxorps 80(%rdi), %xmm0, %xmm0"
+            ),
+            &four,
+        );
+        add(
+            format!(
+                "vinsertf128 $1, %xmm0, %ymm3, %ymm3\\nv{name}ps %xmm12, %xmm3\\nvextractf128 $1, %ymm3, %xmm4\\nvxorps %xmm4, %xmm0, %xmm0"
+            ),
+            &four,
+        );
+        add(
+            format!("v{name}ss %xmm12, %xmm0, %xmm3"),
+            &format!("{root}, 1, OTHERS"),
+        );
+        add(
+            format!("v{name}ss 16(%rdi), %xmm0, %xmm3"),
+            &format!("{root}, 1, OTHERS"),
+        );
+        // Eight numbers: the operand twice, and the upper half of the result.
+        add(
+            format!(
+                "vinsertf128 $1, %xmm12, %ymm12, %ymm12\\nv{name}ps %ymm12, %ymm3\\nvextractf128 $1, %ymm3, %xmm0"
+            ),
+            &format!("{root}, 4, TWICE"),
+        );
+        add(
+            format!(
+                "movups %xmm12, 80(%rdi)\\nmovups 16(%rdi), %xmm4\\nleaq 80(%rdi), %r11\\nv{name}ps -64(%r11), %ymm3"
+            ),
+            &format!("{root}, 4, CHANGED"),
+        );
+    }
+    text + &format!(
+        "int main(int argc, char **argv) {{\n(void)argv;\nexact = argc > 1;\n{calls}printf(\"%d wrong\\n\", wrong);\nreturn wrong != 0;\n}}"
+    )
+}
+
+/// Reciprocals by division, and what becomes of the register that the function loads and stores beside.
+const RECIPROCAL_MODEL: &str = r#"
+typedef uint32_t u32;
+__attribute__((used, visibility("hidden"))) _Alignas(16) char place[16];
+static int exact;
+static float of_bits(u32 bits) { float number; __builtin_memcpy(&number, &bits, 4); return number; }
+static u32 bits_of(float number) { u32 bits; __builtin_memcpy(&bits, &number, 4); return bits; }
+static u32 control(void) { u32 word; __asm__ volatile("stmxcsr %0" : "=m"(word)); return word; }
+/* What is too small for a normal number is zero. */
+static u32 flushed(u32 bits) { return bits >> 23 & 255 ? bits : bits & 0x80000000; }
+static u32 model(int root, u32 bits)
+{
+    float number = of_bits(flushed(bits));
+    if (root)
+        __asm__("sqrtss %0, %0" : "+x"(number));
+    return flushed(bits_of(1 / number));
+}
+static int same(u32 found, u32 expected)
+{
+    float f = of_bits(found), e = of_bits(expected);
+    if (e != e)
+        return f != f;
+    float error = f > e ? f - e : e - f;
+    float bound = (e < 0 ? -e : e) / 2048;
+    return found == expected || (!exact && error <= bound);
+}
+static const u32 special[] = { 0, 0x80000000, 1, 0x80000001, 0x7f800000, 0xff800000, 0x7fc00000, 0x7effffff, 0x3f800000, 0x40800000 };
+enum after { KEPT, FIRST, OTHERS, TWICE, CHANGED };
+static void try_reciprocal(const char *name, void (*f)(struct state *), int root, int count, enum after after)
+{
+    for (int i = 0; i < 300; i++) {
+        struct state before, found;
+        fill(&before);
+        u32 operand[4], result[4], others[4], third[4];
+        __builtin_memcpy(operand, &before.from_low, 16);
+        for (int j = 0; j < 4; j++) {
+            /* Neither it nor its reciprocal is subnormal. */
+            operand[j] = (operand[j] & 0x807fffff) | (u32)(64 + (operand[j] >> 24 & 127)) << 23;
+            if (i < 10)
+                operand[j] = special[(i + j) % 10];
+        }
+        __builtin_memcpy(&before.from_low, operand, 16);
+        found = before;
+        u32 control_before = control();
+        f(&found);
+        check("control", control(), control_before);
+        check("red zone", found.red, 2 * before.red);
+        check("marker", found.marker, marker);
+        check("registers", found.rax ^ found.rcx ^ found.rdx, before.rax ^ before.rcx ^ before.rdx);
+        __builtin_memcpy(result, &found.low, 16);
+        __builtin_memcpy(third, found.third, 16);
+        __builtin_memcpy(others, after == OTHERS ? &before.third[0] : &before.low, 16);
+        for (int j = 0; j < 4; j++) {
+            u32 expected = j < count ? model(root, operand[j]) : others[j];
+            if (j < count ? !same(result[j], expected) : result[j] != expected)
+                check(name, result[j], expected);
+            if (after == TWICE && !same(third[j], expected))
+                check("upper half", third[j], expected);
+        }
+        if (after == KEPT || after == FIRST || after == OTHERS)
+            check("third", found.third[0] ^ found.third[1], before.third[0] ^ before.third[1]);
+    }
+}
+"#;
+
+#[test]
+fn exact_reciprocals_are_exact() {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    if !cpu.contains("avx") {
+        eprintln!("skipped: this processor has no AVX");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let source = reciprocal_source();
+    let program = folder.path().join("out/app");
+    relinked(folder.path(), &source, NO_SHA).unwrap();
+    all_right(&run(&program, &[]).unwrap());
+    let outcome = run(&program, &["exact"]).unwrap();
+    assert_eq!(outcome.code, Some(1), "approximations are none: {outcome:?}");
+    let exact = Lowerings {
+        target: Target::Amd,
+        exact_reciprocals: true,
+    };
+    let report = relinked(folder.path(), &source, exact).unwrap();
+    let count = |name: &str| {
+        report
+            .rewrites
+            .iter()
+            .filter(|rewrite| rewrite.was == name)
+            .count()
+    };
+    for (name, expected) in [
+        ("rcpps", 6),
+        ("rsqrtps", 6),
+        ("rcpss", 2),
+        ("vrcpps", 3),
+        ("vrsqrtss", 2),
+    ] {
+        assert_eq!(count(name), expected, "{name}");
+    }
+    all_right(&run(&program, &["exact"]).unwrap());
+
+    // Without room for a jump they stay, and are no error.
+    let source = "__asm__(\".text\\n.type bare,@function\\nbare:\\n.cfi_startproc\\nrcpps %xmm1, %xmm0\\nret\\n.cfi_endproc\\n\
+                  .size bare, .-bare\\n.globl bare\\n.hidden bare\\n\");\nextern void bare(void);\n\
+                  int main(void) { bare(); return 0; }";
+    let report = relinked(folder.path(), source, exact).unwrap();
+    assert!(report.rewrites.is_empty(), "{:?}", report.rewrites);
 }
 
 #[test]
@@ -485,7 +676,7 @@ fn what_can_t_be_replaced_is_refused() {
              int main(int argc, char **argv) {{ (void)argv; if (argc > 9) bad(); return 0; }}"
         );
         let folder = tempfile::tempdir().unwrap();
-        let error = relinked(folder.path(), &source, Target::Sha).unwrap_err();
+        let error = relinked(folder.path(), &source, SHA).unwrap_err();
         let text = error.to_string();
         assert!(
             text.contains(part) && text.contains("clzero") | text.contains("movntss"),

@@ -106,10 +106,10 @@ fn build_key(runtime: &Path, options: &RelinkOptions) -> Result<String, Failure>
     let RelinkOptions {
         system_calls,
         filter,
-        target,
+        lowerings,
         ..
     } = options;
-    hash.update(format!("{system_calls:?} {filter:?} {target:?}"));
+    hash.update(format!("{system_calls:?} {filter:?} {lowerings:?}"));
     if let Some(patches) = &options.patches {
         hash_file(&mut hash, patches)?;
     }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use relic_relink::{FilterLevel, RelinkOptions, SystemCallPolicy, Target};
+use relic_relink::{FilterLevel, Lowerings, RelinkOptions, SystemCallPolicy, Target};
 
 /// How a title is converted.
 #[derive(Debug, clap::Args)]
@@ -20,6 +20,10 @@ pub struct Conversion {
     /// where the processor lacks them
     #[arg(long, value_name = "PROCESSOR", value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "this")]
     to_intel: Option<Processor>,
+    /// Compute reciprocals exactly where rcpps, rsqrtps and the like approximate them, which every processor does in its
+    /// own way. Those without room for a jump stay
+    #[arg(long)]
+    exact_reciprocals: bool,
     /// Leave unused imports out: 0 none, 1 data without a reference, 2 whatever no reachable code uses
     #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0)]
     unused_filter: u8,
@@ -67,12 +71,15 @@ impl Conversion {
                 1 => FilterLevel::Data,
                 _ => FilterLevel::Reachable,
             },
-            target: match self.to_intel {
-                None => Target::Amd,
-                Some(Processor::Sha) => Target::Sha,
-                Some(Processor::NoSha) => Target::NoSha,
-                Some(Processor::This) if std::arch::is_x86_feature_detected!("sha") => Target::Sha,
-                Some(Processor::This) => Target::NoSha,
+            lowerings: Lowerings {
+                target: match self.to_intel {
+                    None => Target::Amd,
+                    Some(Processor::Sha) => Target::Sha,
+                    Some(Processor::NoSha) => Target::NoSha,
+                    Some(Processor::This) if std::arch::is_x86_feature_detected!("sha") => Target::Sha,
+                    Some(Processor::This) => Target::NoSha,
+                },
+                exact_reciprocals: self.exact_reciprocals,
             },
             ..RelinkOptions::default()
         }

@@ -91,6 +91,21 @@ pub fn references(
     found
 }
 
+/// Every place where the opcode of a reciprocal may stand, ascending: `52` or `53` behind `0f`, or behind VEX of two bytes
+/// or three.
+#[must_use]
+pub fn reciprocals(code: &Code<'_>) -> Vec<ImageAddress> {
+    in_chunks(code, 3, |segment, from, to, found| {
+        let bytes = &segment.bytes[from..to];
+        for (at, window) in bytes.windows(4).enumerate() {
+            let [c, b, a, opcode] = [window[0], window[1], window[2], window[3]];
+            if opcode & 0xfe == 0x52 && (a == 0x0f || b == 0xc5 || c == 0xc4) {
+                found.push(ImageAddress(segment.start.0 + (from + at + 3) as u64));
+            }
+        }
+    })
+}
+
 /// Every place that looks like the displacement of an operand in memory within a range, relative to the instruction's end,
 /// ascending; but for those of a `lea` of an address that `ordinary` takes.
 #[must_use]

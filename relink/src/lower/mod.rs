@@ -4,6 +4,8 @@
 //! the image: the replacement, then what else the jump covered, then a jump back. The red zone below the stack pointer and
 //! the flags are as the instruction leaves them.
 
+mod operand;
+mod reciprocals;
 pub mod sequences;
 mod sha;
 pub mod sites;
@@ -38,6 +40,15 @@ pub enum Target {
     NoSha,
 }
 
+/// What is replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lowerings {
+    /// What processors of this kind lack.
+    pub target: Target,
+    /// Approximations of reciprocals, wherever a jump has room.
+    pub exact_reciprocals: bool,
+}
+
 /// How one instruction is replaced.
 #[derive(Debug, Clone)]
 pub enum Lowering {
@@ -61,8 +72,11 @@ impl Lowered {
     /// # Errors
     ///
     /// [`RelinkError::Lower`] for the first that can't.
-    pub fn plan(code: &Code<'_>, target: Target) -> Result<Self, RelinkError> {
-        let sites = sites::find(code, target)?;
+    pub fn plan(code: &Code<'_>, lowerings: Lowerings) -> Result<Self, RelinkError> {
+        if lowerings == Lowerings::default() {
+            return Ok(Self::default());
+        }
+        let sites = sites::find(code, lowerings)?;
         let mut lowered = Self { sites, size: 0 };
         // The size of a trampoline does not depend on where it is: every distance takes 32 bits.
         let somewhere = code

@@ -7,7 +7,7 @@ use iced_x86::{
     },
 };
 
-use super::sha::Sha;
+use super::{reciprocals::Reciprocal, sha::Sha};
 
 /// The 128 bytes below the stack pointer that code may use without saying so.
 pub(super) const RED_ZONE: i32 = 0x80;
@@ -60,6 +60,8 @@ pub enum Sequence {
     ReadCounter,
     /// One of the SHA instructions.
     Sha(Sha),
+    /// A reciprocal.
+    Reciprocal(Reciprocal),
 }
 
 impl Sequence {
@@ -177,6 +179,7 @@ impl Sequence {
                 a.zero_bytes()?;
             }
             Self::Sha(sha) => sha.assemble(a)?,
+            Self::Reciprocal(reciprocal) => reciprocal.assemble(a)?,
         }
         a.popfq()?;
         a.lea(rsp, qword_ptr(rsp + RED_ZONE))

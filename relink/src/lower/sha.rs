@@ -1,7 +1,7 @@
 //! The SHA instructions in general registers, by their definition in Intel's manual.
 
 use iced_x86::{
-    Code as Opcode, IcedError, Instruction, MemoryOperand, OpKind, Register,
+    Code as Opcode, IcedError, Instruction, MemoryOperand, OpKind,
     code_asm::{
         AsmMemoryOperand, AsmRegister32, AsmRegister64, AsmRegisterXmm, CodeAssembler, dword_ptr, eax, ecx,
         edx, ptr, qword_ptr, r8, r8d, r9, r9d, r10, r10d, r11, r11d, r12, r12d, r13, r13d, r14, r14d, r15,
@@ -9,7 +9,7 @@ use iced_x86::{
     },
 };
 
-use super::sequences::RED_ZONE;
+use super::operand::{self, LOWERED};
 
 /// Registers that the replacements use.
 const SAVED: [AsmRegister64; 11] = [rax, rcx, rdx, r8, r9, r10, r11, r12, r13, r14, r15];
@@ -83,7 +83,7 @@ impl Sha {
         };
         let source = match instruction.op1_kind() {
             OpKind::Register => Source::Register(registers::get_xmm(instruction.op1_register())?),
-            _ => Source::Memory(operand(instruction)),
+            _ => Source::Memory(operand::of(instruction)),
         };
         let register = registers::get_xmm(instruction.op0_register())?;
         Some((
@@ -112,13 +112,10 @@ impl Sha {
             Source::Memory(operand) => {
                 // Pushed in halves: that needs no register, so the operand's own are still as they were. The stack
                 // pointer, which may be one of them, is not.
-                let lowered = i64::from(RED_ZONE) + 8 + 8 * SAVED.len() as i64 + 16;
+                let lowered = LOWERED + 8 * SAVED.len() as i64 + 16;
                 for (half, pushed) in [(8, 0), (0, 8)] {
-                    let mut operand = operand;
+                    let mut operand = operand::below(operand, lowered + pushed);
                     operand.displacement += half;
-                    if matches!(operand.base, Register::RSP | Register::ESP) {
-                        operand.displacement += lowered + pushed;
-                    }
                     a.add_instruction(Instruction::with1(Opcode::Push_rm64, operand)?)?;
                 }
             }
@@ -176,25 +173,6 @@ impl Sha {
         }
         Ok(())
     }
-}
-
-/// An instruction's operand in memory, with a displacement that has room to grow.
-fn operand(instruction: &Instruction) -> MemoryOperand {
-    let (base, index) = (instruction.memory_base(), instruction.memory_index());
-    let displacement_size = match (base, index) {
-        (Register::None, Register::None) => instruction.memory_displ_size(),
-        (base, index) if base.is_gpr32() || index.is_gpr32() || base == Register::EIP => 4,
-        _ => 8,
-    };
-    MemoryOperand::new(
-        base,
-        index,
-        instruction.memory_index_scale(),
-        instruction.memory_displacement64().cast_signed(),
-        displacement_size,
-        false,
-        instruction.segment_prefix(),
-    )
 }
 
 /// Four rounds of SHA-1. The fifth word of the state is in the first word of the schedule already.

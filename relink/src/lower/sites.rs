@@ -6,11 +6,11 @@ use iced_x86::{Code as Opcode, FlowControl, Instruction, OpKind, code_asm::regis
 
 use crate::{
     address::{ImageAddress, ImageRange},
-    code::{Code, flow::is_system_call},
+    code::{Code, flow::is_system_call, search},
     error::{LowerProblem, RelinkError},
 };
 
-use super::{JUMP, Lowering, Target, sequences::Sequence, sha::Sha};
+use super::{JUMP, Lowering, Lowerings, Target, reciprocals::Reciprocal, sequences::Sequence, sha::Sha};
 
 /// Two bytes that each instruction holds.
 const PAIRS: [[u8; 2]; 4] = [[0x0f, 0x2b], [0x0f, 0x78], [0x0f, 0x79], [0x0f, 0x01]];
@@ -63,6 +63,14 @@ impl Site {
         })
     }
 
+    /// Whether the first instruction may stay as it is.
+    fn is_optional(&self) -> bool {
+        matches!(
+            self.pieces.first().and_then(|piece| piece.lowering.as_ref()),
+            Some((_, Lowering::Sequence(Sequence::Reciprocal(_))))
+        )
+    }
+
     /// The bytes that stand for the whole site, where it needs no trampoline.
     pub(super) fn in_place(&self) -> Option<&[u8]> {
         match self.pieces.as_slice() {
@@ -101,9 +109,24 @@ impl Site {
 type Wanted = BTreeMap<u64, Piece>;
 
 /// Finds all sites, in the order of their addresses.
-pub(super) fn find(code: &Code<'_>, target: Target) -> Result<Vec<Site>, RelinkError> {
-    let mut pairs = PAIRS.to_vec();
-    if target == Target::NoSha {
+pub(super) fn find(code: &Code<'_>, lowerings: Lowerings) -> Result<Vec<Site>, RelinkError> {
+    let mut wanted = Wanted::new();
+    let mut note = |found: Vec<Piece>| {
+        wanted.extend(found.into_iter().map(|piece| (piece.instruction.ip(), piece)));
+    };
+    let piece = |instruction: &Instruction| {
+        let lowering = Some(lowering(code, instruction, lowerings)?);
+        let instruction = *instruction;
+        Some(Piece {
+            instruction,
+            lowering,
+        })
+    };
+    let mut pairs = match lowerings.target {
+        Target::Amd => Vec::new(),
+        Target::Sha | Target::NoSha => PAIRS.to_vec(),
+    };
+    if lowerings.target == Target::NoSha {
         pairs.extend(SHA_PAIRS);
     }
     let found = code.find(
@@ -117,27 +140,34 @@ pub(super) fn find(code: &Code<'_>, target: Target) -> Result<Vec<Site>, RelinkE
             }
             _ => true,
         },
-        |instruction| {
-            let lowering = Some(lowering(code, instruction, target)?);
-            let instruction = *instruction;
-            Some(Piece {
-                instruction,
-                lowering,
-            })
-        },
+        piece,
     );
-    let pieces = found.instructions.into_iter();
-    let mut wanted: Wanted = pieces.map(|piece| (piece.instruction.ip(), piece)).collect();
+    note(found.instructions);
+    if lowerings.exact_reciprocals {
+        note(code.find_at(search::reciprocals(code), piece).instructions);
+    }
     let mut sites: Vec<Site> = Vec::with_capacity(wanted.len());
     let mut surroundings = None;
     while let Some((_, first)) = wanted.pop_first() {
         let mut site = Site { pieces: vec![first] };
         if site.in_place().is_none() && site.covered() < JUMP {
-            cover(code, &mut wanted, &mut surroundings, &mut site).map_err(|problem| RelinkError::Lower {
-                name: site.name(),
-                address: site.address(),
-                problem,
-            })?;
+            match cover(code, &mut wanted, &mut surroundings, &mut site) {
+                Ok(()) => {}
+                // What every processor has may stay. What it would have taken along is looked at by itself.
+                Err(_) if site.is_optional() => {
+                    let others = site.pieces.into_iter().skip(1);
+                    let others = others.filter(|piece| piece.lowering.is_some());
+                    wanted.extend(others.map(|piece| (piece.instruction.ip(), piece)));
+                    continue;
+                }
+                Err(problem) => {
+                    return Err(RelinkError::Lower {
+                        name: site.name(),
+                        address: site.address(),
+                        problem,
+                    });
+                }
+            }
         }
         // Two readings of the same bytes, each of which something leads to.
         if let Some((&other, _)) = wanted.range(..site.next().0).next() {
@@ -224,8 +254,26 @@ fn cover(
     Ok(())
 }
 
-/// The table of instructions: name and replacement.
-fn lowering(code: &Code<'_>, instruction: &Instruction, target: Target) -> Option<(&'static str, Lowering)> {
+/// What replaces an instruction, if anything does: its name and replacement.
+fn lowering(
+    code: &Code<'_>,
+    instruction: &Instruction,
+    lowerings: Lowerings,
+) -> Option<(&'static str, Lowering)> {
+    let amd = || amd(code, instruction).filter(|_| lowerings.target != Target::Amd);
+    let sha = || {
+        let (name, sha) = Sha::of(instruction).filter(|_| lowerings.target == Target::NoSha)?;
+        Some((name, Lowering::Sequence(Sequence::Sha(sha))))
+    };
+    let reciprocal = || {
+        let (name, reciprocal) = Reciprocal::of(instruction).filter(|_| lowerings.exact_reciprocals)?;
+        Some((name, Lowering::Sequence(Sequence::Reciprocal(reciprocal))))
+    };
+    amd().or_else(sha).or_else(reciprocal)
+}
+
+/// The table of instructions that only AMD's processors have: name and replacement.
+fn amd(code: &Code<'_>, instruction: &Instruction) -> Option<(&'static str, Lowering)> {
     let sequence = |name, sequence| Some((name, Lowering::Sequence(sequence)));
     let in_place = |name, bytes: &[u8]| {
         // A prefix makes it longer; what is left over is filled.
@@ -274,10 +322,6 @@ fn lowering(code: &Code<'_>, instruction: &Instruction, target: Target) -> Optio
                 from: register(1)?,
             },
         ),
-        _ if target == Target::NoSha => {
-            let (name, sha) = Sha::of(instruction)?;
-            sequence(name, Sequence::Sha(sha))
-        }
         _ => None,
     }
 }

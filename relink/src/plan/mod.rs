@@ -27,7 +27,7 @@ use crate::{
         Object,
         segments::{Access, Segment},
     },
-    lower::{Lowered, Target},
+    lower::{Lowered, Lowerings},
 };
 
 use exports::Exports;
@@ -46,8 +46,8 @@ pub struct Rules {
     pub system_calls: SystemCallPolicy,
     /// Which imports are left out.
     pub filter: FilterLevel,
-    /// The processors that it is for: instructions that they lack are replaced.
-    pub target: Target,
+    /// Which instructions are replaced.
+    pub lowerings: Lowerings,
 }
 
 /// What the output will hold.
@@ -93,10 +93,7 @@ impl<'a> Plan<'a> {
         let code = Code::of(program);
         let mut rewrites = Vec::new();
         let unreached_pairs = rewrites::system_calls(&code, rules.system_calls, &mut rewrites)?;
-        let lowered = match rules.target {
-            Target::Amd => Lowered::default(),
-            target => Lowered::plan(&code, target)?,
-        };
+        let lowered = Lowered::plan(&code, rules.lowerings)?;
         let unused = filter::unused(rules.filter, program, &imports, &code)?;
         let readers = reads::readers(&code, rules.system_calls != SystemCallPolicy::Keep);
         code.check()?;

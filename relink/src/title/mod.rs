@@ -105,7 +105,7 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
     let rules = Rules {
         system_calls: options.system_calls,
         filter: options.filter,
-        target: options.target,
+        lowerings: options.lowerings,
     };
     let program_plan = Plan::new(&program, &title.exports[0], &program_linkage, rules)?;
     patched.check(None, &program, &program_plan)?;
