@@ -12,7 +12,11 @@ use std::{
 
 use goblin::elf::Elf;
 use relic_relink::{RelinkError, RelinkOptions, RelinkReport, input::ObjectKind, inspect, relink};
-use relic_tests::{kit::Kit, programs::run, runtime_library};
+use relic_tests::{
+    kit::Kit,
+    programs::{Outcome, run},
+    runtime_library,
+};
 
 /// A guest of one source and modules of one source each: name, exports, source.
 fn build(kit: &Kit, main: &str, modules: &[(&str, &str, &str)], out: &Path) -> PathBuf {
@@ -49,6 +53,17 @@ fn refused(folder: &Path) -> RelinkError {
 
 fn relinked(folder: &Path) -> RelinkReport {
     relink(&options(&folder.join("eboot.bin"), &folder.join("out/app"))).unwrap()
+}
+
+/// Relinks to `folder/out/app` against the runtime library, and runs that.
+fn relinked_and_run(input: &Path, folder: &Path) -> Outcome {
+    let output = folder.join("out/app");
+    relink(&RelinkOptions {
+        runtime_library: Some(runtime_library().unwrap()),
+        ..options(input, &output)
+    })
+    .unwrap();
+    run(&output, &[]).unwrap()
 }
 
 #[test]
@@ -299,13 +314,7 @@ fn a_missing_function_of_a_module_is_named_by_the_trap() {
         ),
     ];
     let input = kit.build_text(&files, folder.path()).unwrap();
-    let output = folder.path().join("out/app");
-    relink(&RelinkOptions {
-        runtime_library: Some(runtime_library().unwrap()),
-        ..options(&input, &output)
-    })
-    .unwrap();
-    let outcome = run(&output, &[]).unwrap();
+    let outcome = relinked_and_run(&input, folder.path());
     assert_eq!(outcome.code, Some(70), "{outcome:?}");
     let nid = relic_core::Nid::of("scePthreadAttrNobody");
     assert!(
@@ -528,13 +537,7 @@ fn a_module_that_is_loaded_at_once_and_again_starts_once() {
         ("libslow", "int slow_state(void);", slow),
     ];
     let input = build(&kit, main, &modules, folder.path());
-    let output = folder.path().join("out/app");
-    relink(&RelinkOptions {
-        runtime_library: Some(runtime_library().unwrap()),
-        ..options(&input, &output)
-    })
-    .unwrap();
-    let outcome = run(&output, &[]).unwrap();
+    let outcome = relinked_and_run(&input, folder.path());
     assert_eq!(
         outcome.stdout,
         "same 1 early 0 starts 1 itself 1\n\
@@ -660,13 +663,7 @@ fn programs_ask_what_is_loaded() {
         ("modules/libSceJobManager/job.c", job),
     ];
     let input = kit.build_text(&files, folder.path()).unwrap();
-    let output = folder.path().join("out/app");
-    relink(&RelinkOptions {
-        runtime_library: Some(runtime_library().unwrap()),
-        ..options(&input, &output)
-    })
-    .unwrap();
-    let outcome = run(&output, &[]).unwrap();
+    let outcome = relinked_and_run(&input, folder.path());
     assert_eq!(
         outcome.stdout,
         "start: 0, 0 1 eboot.bin libone.prx libkernel.prx\n\

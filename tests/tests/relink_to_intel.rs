@@ -236,6 +236,12 @@ fn relinked(folder: &Path, source: &str, lowerings: Lowerings) -> Result<RelinkR
     })
 }
 
+/// How many instructions of a name were replaced.
+fn replaced(report: &RelinkReport, name: &str) -> usize {
+    let all = report.rewrites.iter();
+    all.filter(|rewrite| rewrite.was == name).count()
+}
+
 fn all_right(outcome: &Outcome) {
     assert_eq!(
         (&*outcome.stdout, outcome.code),
@@ -259,13 +265,7 @@ fn replaced_instructions_do_what_they_did() {
         );
     }
     let report = relinked(folder.path(), &source, SHA).unwrap();
-    let count = |name: &str| {
-        report
-            .rewrites
-            .iter()
-            .filter(|rewrite| rewrite.was == name)
-            .count()
-    };
+    let count = |name: &str| replaced(&report, name);
     assert_eq!(count("extrq"), FIELDS.len() + 3);
     assert_eq!(count("insertq"), FIELDS.len() + 1);
     assert_eq!((count("clzero"), count("movntss")), (6, 2));
@@ -453,13 +453,7 @@ fn sha_instructions_do_what_they_did() {
         );
     }
     let report = relinked(folder.path(), &source, NO_SHA).unwrap();
-    let count = |name: &str| {
-        report
-            .rewrites
-            .iter()
-            .filter(|rewrite| rewrite.was == name)
-            .count()
-    };
+    let count = |name: &str| replaced(&report, name);
     assert_eq!(count("sha1rnds4"), 4 * 6);
     for name in ["sha1nexte", "sha1msg2", "sha256msg2"] {
         assert_eq!(count(name), 6, "{name}");
@@ -629,13 +623,7 @@ fn exact_reciprocals_are_exact() {
         exact_reciprocals: true,
     };
     let report = relinked(folder.path(), &source, exact).unwrap();
-    let count = |name: &str| {
-        report
-            .rewrites
-            .iter()
-            .filter(|rewrite| rewrite.was == name)
-            .count()
-    };
+    let count = |name: &str| replaced(&report, name);
     for (name, expected) in [
         ("rcpps", 6),
         ("rsqrtps", 6),
