@@ -2,7 +2,7 @@
 
 use std::{
     cell::Cell,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
 };
 
 use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
@@ -116,10 +116,12 @@ impl Code<'_> {
             let Some((&table, &entry)) = walk.open_tables.first_key_value() else {
                 break;
             };
-            let end = walk.tables.range(ImageAddress(table.0 + 1)..).next().copied();
+            let next = walk.tables.range(ImageAddress(table.0 + 1)..).next();
+            let end = next.map(|(next, _)| *next);
+            let within = walk.function_around(walk.tables.get(&table).copied());
             let target = self
                 .table_entry(table, entry, end)
-                .filter(|target| walk.range.covers(*target, 1));
+                .filter(|target| within.covers(*target, 1));
             if target.is_some_and(|target| walk.try_to_follow(target, visit)) {
                 walk.open_tables.insert(table, entry + 1);
             } else {
@@ -143,11 +145,16 @@ impl Code<'_> {
     ) -> Vec<T> {
         let all = |_: &Walk<'_>| false;
         let mut found = Vec::new();
-        let Some(mut walk) = self.walk(range, certain, &all, &mut |instruction| {
-            found.extend(wanted(instruction));
-        }) else {
+        let Some(bytes) = self.bytes_of(range) else {
             return found;
         };
+        let mut walk = Walk::new(range, bytes);
+        walk.called = Some(certain.iter().copied().collect());
+        let mut visit = |instruction: &Instruction| found.extend(wanted(instruction));
+        for root in certain {
+            walk.follow(root, &mut visit);
+        }
+        self.follow_tables(&mut walk, &all, &mut visit);
         walk.settle_all();
         for root in doubtful {
             let before = found.len();
@@ -199,10 +206,12 @@ struct Walk<'c> {
     bytes: &'c [u8],
     /// What each byte is known to be.
     bytes_known: Vec<Known>,
-    /// What may be a jump table.
-    tables: BTreeSet<ImageAddress>,
+    /// What may be a jump table, with an instruction that takes its address.
+    tables: BTreeMap<ImageAddress, ImageAddress>,
     /// Those that have not come to their end, with the next entry of each.
     open_tables: BTreeMap<ImageAddress, usize>,
+    /// Where functions begin, as far as calls say so, in code without known bounds; `None` where the bounds are known.
+    called: Option<BTreeSet<ImageAddress>>,
     jumps_by_table: bool,
     is_code: bool,
     entered: Vec<ImageAddress>,
@@ -210,6 +219,7 @@ struct Walk<'c> {
     /// tables.
     done: Vec<u32>,
     new_tables: Vec<ImageAddress>,
+    new_called: Vec<ImageAddress>,
     /// How many instructions were decoded in vain.
     undone: usize,
 }
@@ -226,6 +236,8 @@ impl Known {
     const FURTHER: Self = Self(2);
     /// Added where an instruction that an earlier root led to begins: nothing is left to see there.
     const SETTLED: u8 = 4;
+    /// Added to its other bytes.
+    const SETTLED_FURTHER: u8 = 8;
 
     /// As the current root has it.
     const fn own(self) -> Self {
@@ -233,7 +245,7 @@ impl Known {
     }
 
     const fn with(self, own: Self) -> Self {
-        Self(self.0 & Self::SETTLED | own.0)
+        Self(self.0 & !3 | own.0)
     }
 
     const fn is_seen(self) -> bool {
@@ -269,13 +281,15 @@ impl<'c> Walk<'c> {
             range,
             bytes,
             bytes_known: vec![Known::NOTHING; bytes.len()],
-            tables: BTreeSet::new(),
+            tables: BTreeMap::new(),
             open_tables: BTreeMap::new(),
+            called: None,
             jumps_by_table: false,
             is_code: true,
             entered: Vec::new(),
             done: Vec::new(),
             new_tables: Vec::new(),
+            new_called: Vec::new(),
             undone: 0,
         }
     }
@@ -302,7 +316,7 @@ impl<'c> Walk<'c> {
             return true;
         }
         let (jumps, entered) = (self.jumps_by_table, self.entered.len());
-        let (done, new_tables) = (self.done.len(), self.new_tables.len());
+        let before = self.progress();
         let mut found: Vec<Instruction> = Vec::new();
         let sound = self.decode(root, Doubt::Path, &mut |instruction: &Instruction| {
             found.push(*instruction);
@@ -310,43 +324,70 @@ impl<'c> Walk<'c> {
         if sound {
             found.iter().for_each(visit);
         } else {
-            self.undo(done, new_tables);
+            self.undo(before);
             self.jumps_by_table = jumps;
             self.entered.truncate(entered);
         }
         sound
     }
 
+    /// How long the lists of what can be undone are.
+    const fn progress(&self) -> [usize; 3] {
+        [self.done.len(), self.new_tables.len(), self.new_called.len()]
+    }
+
     /// Takes back what was done since the lists were so long.
-    fn undo(&mut self, done: usize, new_tables: usize) {
+    fn undo(&mut self, [done, new_tables, new_called]: [usize; 3]) {
         self.undone += self.done.len() - done;
         for at in self.done.split_off(done) {
-            self.clear(at as usize);
+            self.clear(at as usize, [0; 2]);
         }
         for table in self.new_tables.split_off(new_tables) {
             self.tables.remove(&table);
             self.open_tables.remove(&table);
         }
+        for function in self.new_called.split_off(new_called) {
+            self.called.iter_mut().for_each(|called| {
+                called.remove(&function);
+            });
+        }
     }
 
-    /// Forgets what the current root has at an instruction.
-    fn clear(&mut self, at: usize) {
-        let mut rest = self.bytes_known[at..].iter_mut();
-        if let Some(first) = rest.next() {
-            *first = first.with(Known::NOTHING);
+    /// The function around an instruction: all of the range where its bounds are those of a function, and otherwise from
+    /// what is called to what is called next.
+    fn function_around(&self, instruction: Option<ImageAddress>) -> ImageRange {
+        let (Some(called), Some(instruction)) = (&self.called, instruction) else {
+            return self.range;
+        };
+        let start = called.range(..=instruction).next_back();
+        let end = called.range(ImageAddress(instruction.0 + 1)..).next();
+        let start = start.copied().unwrap_or(self.range.start);
+        let end = end.copied().unwrap_or_else(|| self.range.end());
+        ImageRange {
+            start,
+            size: end.0 - start.0,
         }
-        for further in rest.take_while(|known| known.own() == Known::FURTHER) {
-            *further = further.with(Known::NOTHING);
+    }
+
+    /// Forgets what the current root has at an instruction; adds to its first byte and to its others.
+    fn clear(&mut self, at: usize, [first, further]: [u8; 2]) {
+        let mut rest = self.bytes_known[at..].iter_mut();
+        if let Some(known) = rest.next() {
+            *known = Known(known.with(Known::NOTHING).0 | first);
+        }
+        for known in rest.take_while(|known| known.own() == Known::FURTHER) {
+            *known = Known(known.with(Known::NOTHING).0 | further);
         }
     }
 
     /// Everything that is known now was led to by roots that are no longer of interest.
     fn settle_all(&mut self) {
         for known in &mut self.bytes_known {
-            *known = match known.own() {
-                Known::FIRST => Known(Known::SETTLED),
-                _ => Known(known.0 & Known::SETTLED),
-            };
+            *known = Known(match known.own() {
+                Known::FIRST => Known::SETTLED,
+                Known::FURTHER => Known::SETTLED_FURTHER,
+                _ => 0,
+            });
         }
         self.begin_root();
     }
@@ -354,6 +395,7 @@ impl<'c> Walk<'c> {
     fn begin_root(&mut self) {
         self.done.clear();
         self.new_tables.clear();
+        self.new_called.clear();
         self.tables.clear();
         self.open_tables.clear();
         self.jumps_by_table = false;
@@ -364,11 +406,10 @@ impl<'c> Walk<'c> {
     fn end_root(&mut self, sound: bool) {
         if sound {
             for at in std::mem::take(&mut self.done) {
-                self.clear(at as usize);
-                self.bytes_known[at as usize] = Known(Known::SETTLED);
+                self.clear(at as usize, [Known::SETTLED, Known::SETTLED_FURTHER]);
             }
         } else {
-            self.undo(0, 0);
+            self.undo([0; 3]);
         }
     }
 
@@ -391,10 +432,18 @@ impl<'c> Walk<'c> {
                 decoder.set_ip(self.range.start.0 + at as u64);
                 decoder.decode_out(&mut instruction);
                 let end = at + instruction.len();
-                let cuts = self.bytes_known[at].own() == Known::FURTHER
-                    || self.bytes_known[at..end]
+                // Roots stand for themselves: one of them may lead through another's instructions. What a table may lead to
+                // does not.
+                let [first, further] = match doubt {
+                    Doubt::Path => [Known::SETTLED, Known::SETTLED_FURTHER],
+                    Doubt::None | Doubt::InRange => [0; 2],
+                };
+                let bytes = &self.bytes_known[at..end];
+                let cuts = bytes[0].own() == Known::FURTHER
+                    || bytes[0].0 & further != 0
+                    || bytes
                         .iter()
-                        .any(|known| known.own() == Known::FIRST);
+                        .any(|known| known.own() == Known::FIRST || known.0 & first != 0);
                 if instruction.is_invalid() || cuts && doubt != Doubt::None {
                     if doubt != Doubt::None {
                         return false;
@@ -435,7 +484,8 @@ impl<'c> Walk<'c> {
     fn onward(&mut self, instruction: &Instruction) -> Onward {
         if instruction.mnemonic() == Mnemonic::Lea && instruction.is_ip_rel_memory_operand() {
             let table = ImageAddress(instruction.ip_rel_memory_address());
-            if self.tables.insert(table) {
+            if let Entry::Vacant(new) = self.tables.entry(table) {
+                new.insert(ImageAddress(instruction.ip()));
                 self.open_tables.insert(table, 0);
                 self.new_tables.push(table);
             }
@@ -457,6 +507,13 @@ impl<'c> Walk<'c> {
         };
         // A call counts: code without known bounds may hold several functions.
         let target = instruction.near_branch_target();
+        if let Some(called) = &mut self.called
+            && instruction.flow_control() == FlowControl::Call
+            && self.range.covers(ImageAddress(target), 1)
+            && called.insert(ImageAddress(target))
+        {
+            self.new_called.push(ImageAddress(target));
+        }
         Onward {
             falls_through,
             branch: (target != 0).then_some(ImageAddress(target)),
