@@ -46,11 +46,12 @@ fn main() {
         generate(&folder);
         eprintln!("compiled in {:.0} s", start.elapsed().as_secs_f64());
     }
+    let objects = objects(&folder);
     let size = fs::metadata(&large).unwrap().len();
     let output = folder.join("out/app");
     println!("{} MB, {ROUNDS} rounds, lower quartile:", size / 1_000_000);
     let mut rows: Vec<(&str, Vec<Duration>, Vec<u64>)> =
-        ["cp", "relink, all checks, filter 1", "relink, no code scan"]
+        [COPY, "relink, all checks, filter 1", "relink, no code scan", LINK]
             .map(|name| (name, Vec::new(), Vec::new()))
             .into();
     // Every round does each once, so that other load on the machine hits all alike. The first is not counted.
@@ -58,7 +59,9 @@ fn main() {
         for (index, (_, times, memory)) in rows.iter_mut().enumerate() {
             let (time, resident) = match index {
                 0 => (copy(&large, &folder.join("copy")), 0),
-                _ => child(&large, &output, if index == 1 { "scan" } else { "no-scan" }),
+                1 => child(&large, &output, "scan"),
+                2 => child(&large, &output, "no-scan"),
+                _ => (link(&objects, &folder.join("linked")), 0),
             };
             if round > 0 {
                 times.push(time);
@@ -67,6 +70,12 @@ fn main() {
         }
     }
     for (name, times, memory) in &mut rows {
+        let made = if *name == LINK {
+            &folder.join("linked")
+        } else {
+            &large
+        };
+        let size = fs::metadata(made).unwrap().len();
         times.sort();
         let time = times[times.len() / 4].as_secs_f64();
         let resident = memory.iter().copied().max().unwrap_or(0) * 1024;
@@ -83,12 +92,68 @@ fn main() {
     small(&folder);
 }
 
+const COPY: &str = "cp";
+const LINK: &str = "a quarter of the code, by lld";
+/// How many of the files are linked: compiling all once more would take too long.
+const LINKED: usize = FILES / 4;
+
 fn folder() -> PathBuf {
     let own = env::current_exe().unwrap();
     let target = own.ancestors().nth(3).unwrap();
     let folder = target.join("bench-relink");
     fs::create_dir_all(&folder).unwrap();
     folder
+}
+
+/// Some of the generated sources as objects for the host, compiled once.
+fn objects(folder: &Path) -> Vec<PathBuf> {
+    let (sources, work) = (folder.join("sources"), folder.join("objects"));
+    let done = work.join("done");
+    let paths: Vec<PathBuf> = sources_of(LINKED)
+        .into_iter()
+        .map(|(name, text)| {
+            let path = sources.join(name);
+            if !done.is_file() {
+                fs::create_dir_all(&sources).unwrap();
+                fs::write(&path, format!("#include <stdint.h>\n{text}")).unwrap();
+            }
+            path
+        })
+        .collect();
+    if done.is_file() {
+        return (0..paths.len())
+            .map(|index| work.join(format!("{index}.o")))
+            .collect();
+    }
+    eprintln!(
+        "compiling it for the host (a few minutes, once): {}",
+        work.display()
+    );
+    let objects = Kit::new().unwrap().host_objects(&paths, &work).unwrap();
+    fs::write(done, "").unwrap();
+    objects
+}
+
+/// Links the objects to a position-independent executable.
+fn link(objects: &[PathBuf], to: &Path) -> Duration {
+    let _ = fs::remove_file(to);
+    let mut linker = Kit::new().unwrap().host_linker();
+    let start = Instant::now();
+    let status = linker
+        .args([
+            "-pie",
+            "--eh-frame-hdr",
+            "--no-dynamic-linker",
+            "-e",
+            "f0_0",
+            "-o",
+        ])
+        .arg(to)
+        .args(objects)
+        .status()
+        .unwrap();
+    assert!(status.success());
+    start.elapsed()
 }
 
 fn copy(from: &Path, to: &Path) -> Duration {
@@ -196,12 +261,18 @@ impl Random {
     }
 }
 
-fn generate(folder: &Path) {
+/// So many generated files, and their share of the pointers: all but the one with `main`.
+fn sources_of(count: usize) -> Vec<(String, String)> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let mut files: Vec<(String, String)> = (0..FILES)
+    let mut files: Vec<(String, String)> = (0..count)
         .map(|file| (format!("part{file:02}.c"), functions(file, &mut random)))
         .collect();
-    files.push(("pointers.c".to_owned(), pointers(&mut random)));
+    files.push(("pointers.c".to_owned(), pointers(count, &mut random)));
+    files
+}
+
+fn generate(folder: &Path) {
+    let mut files = sources_of(FILES);
     files.push((
         "main.c".to_owned(),
         "extern uint64_t f0_0(uint64_t, uint64_t);\nextern const struct entry { uint64_t (*f)(uint64_t, uint64_t); const char *name; } entries[];\n\
@@ -262,9 +333,9 @@ fn functions(file: usize, random: &mut Random) -> String {
     text
 }
 
-fn pointers(random: &mut Random) -> String {
+fn pointers(files: usize, random: &mut Random) -> String {
     let mut text = String::new();
-    for file in 0..FILES {
+    for file in 0..files {
         for index in (0..FUNCTIONS).step_by(50) {
             let _ = writeln!(text, "extern uint64_t f{file}_{index}(uint64_t, uint64_t);");
         }
@@ -272,8 +343,8 @@ fn pointers(random: &mut Random) -> String {
     text.push_str(
         "const struct entry { uint64_t (*f)(uint64_t, uint64_t); const char *name; } entries[] = {\n",
     );
-    for index in 0..POINTERS / 2 {
-        let file = random.below(FILES as u64);
+    for index in 0..POINTERS * files / FILES / 2 {
+        let file = random.below(files as u64);
         let function = random.below(FUNCTIONS as u64 / 50) * 50;
         let _ = writeln!(text, "{{f{file}_{function}, \"entry {index}\"}},");
     }

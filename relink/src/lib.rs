@@ -43,6 +43,7 @@ pub use address::{FileOffset, ImageAddress};
 pub use code::syscalls::SystemCallPolicy;
 pub use error::RelinkError;
 pub use filter::FilterLevel;
+pub use lower::{Lowerings, Target};
 pub use report::{RelinkReport, Timings};
 
 /// What to relink, to where, and how.
@@ -68,8 +69,8 @@ pub struct RelinkOptions {
     pub system_calls: SystemCallPolicy,
     /// Which imports are left out.
     pub filter: FilterLevel,
-    /// Whether instructions that only AMD's processors have are replaced.
-    pub to_intel: bool,
+    /// Which instructions are replaced.
+    pub lowerings: Lowerings,
 }
 
 /// Relinks one executable and its modules for Linux.
@@ -80,6 +81,15 @@ pub struct RelinkOptions {
 /// express; or the output can't be written. In each case nothing is left at the outputs' paths that was not there before.
 pub fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkError> {
     title::relink(options)
+}
+
+/// Checks that a file is a runtime library.
+///
+/// # Errors
+///
+/// [`RelinkError::NoRuntimeLibrary`] where it exports no `relic_start`; [`RelinkError::Io`] where it can't be read.
+pub fn check_runtime_library(path: &std::path::Path) -> Result<(), RelinkError> {
+    output::runtime::open(path).map(drop)
 }
 
 /// Relinks a program that is in memory and has no modules, without touching any file.
@@ -101,7 +111,7 @@ pub fn relink_object(
     kind: input::ObjectKind,
     rules: plan::Rules,
 ) -> Result<(output::Image<'_>, RelinkReport), RelinkError> {
-    title::relink_alone(bytes, kind, rules)
+    title::relink_alone(bytes, kind, rules, kind == input::ObjectKind::Program)
 }
 
 /// What one program or module asks for and exports, seen without the rest of its title.
@@ -114,5 +124,5 @@ pub fn inspect(bytes: &[u8], kind: input::ObjectKind) -> Result<RelinkReport, Re
         system_calls: SystemCallPolicy::Trap,
         ..plan::Rules::default()
     };
-    relink_object(bytes, kind, rules).map(|(_, report)| report)
+    title::relink_alone(bytes, kind, rules, false).map(|(_, report)| report)
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::{
     error::RelinkError,
+    input::Object,
     plan::{Plan, imports::Import},
 };
 
@@ -19,9 +20,24 @@ pub(crate) struct Registry<'p> {
 struct ObjectRecord<'p> {
     /// Its path in the title.
     file: &'p str,
+    /// Its own LOAD segments, ascending.
+    segments: Vec<SegmentRecord>,
     imports: Vec<ImportRecord<'p>>,
     /// What it asks for and was left out.
     unused: Vec<ImportRecord<'p>>,
+}
+
+/// One LOAD segment.
+#[derive(Debug, Serialize)]
+struct SegmentRecord {
+    address: u64,
+    size: u64,
+    /// What the input lets one do, and the output.
+    input: String,
+    output: String,
+    /// Who reads it, where the input does not let anyone read it and the output does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reader: Option<String>,
 }
 
 /// One import.
@@ -46,10 +62,20 @@ struct SiteRecord {
 }
 
 impl<'p> Registry<'p> {
-    pub(crate) fn new(objects: impl Iterator<Item = (&'p str, &'p Plan<'p>)>) -> Self {
+    pub(crate) fn new(objects: impl Iterator<Item = (&'p str, &'p Object<'p>, &'p Plan<'p>)>) -> Self {
         let objects = objects
-            .map(|(file, plan)| ObjectRecord {
+            .map(|(file, object, plan)| ObjectRecord {
                 file,
+                segments: plan
+                    .loads(object)
+                    .map(|(load, access, reader)| SegmentRecord {
+                        address: load.range.start.0,
+                        size: load.range.size,
+                        input: load.access.to_string(),
+                        output: access.to_string(),
+                        reader: reader.map(|reader| reader.to_string()),
+                    })
+                    .collect(),
                 imports: plan.imports.list.iter().map(record).collect(),
                 unused: plan.unused.iter().map(record).collect(),
             })

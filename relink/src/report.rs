@@ -7,6 +7,7 @@ use relic_core::{Nid, program::ImportKind};
 
 use crate::{
     address::{FileOffset, ImageRange},
+    code::reads::Reader,
     input::{Object, segments::Access},
     plan::{
         Plan,
@@ -131,6 +132,15 @@ pub enum Note {
         range: ImageRange,
         /// What the input lets one do.
         was: Access,
+        /// Who reads it.
+        reader: Reader,
+    },
+    /// A segment that the input does not let anyone read stays so.
+    KeptUnreadable {
+        /// The segment.
+        range: ImageRange,
+        /// What the input lets one do.
+        was: Access,
     },
     /// The read-only-after-relocation range could not be kept.
     RelroDropped,
@@ -154,7 +164,12 @@ pub enum Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MadeReadable { range, was } => write!(f, "segment {range} ({was}) was made readable"),
+            Self::MadeReadable { range, was, reader } => {
+                write!(f, "segment {range} ({was}) was made readable: {reader}")
+            }
+            Self::KeptUnreadable { range, was } => {
+                write!(f, "segment {range} ({was}) stays unreadable: nothing reads it")
+            }
             Self::UnreachedPairs { count } => write!(
                 f,
                 "{count} byte pairs in code look like system calls and are data, or code that nothing is known to reach"
@@ -215,10 +230,10 @@ impl RelinkReport {
         };
         let imports = plan.imports.list.iter().map(describe);
         let relocations = &plan.relocations;
-        let guest = program.segments.loads.iter().map(|load| SegmentReport {
+        let guest = plan.loads(program).map(|(load, access, _)| SegmentReport {
             range: load.range,
             offset: load.offset,
-            access: load.access.readable(),
+            access,
             appended: false,
         });
         let appended = plan.layout.appended.iter().map(|segment| SegmentReport {
@@ -227,15 +242,15 @@ impl RelinkReport {
             access: segment.access,
             appended: true,
         });
-        let unreadable = program
-            .segments
-            .loads
-            .iter()
-            .filter(|load| load.access != load.access.readable());
-        let mut notes: Vec<Note> = unreadable
-            .map(|load| Note::MadeReadable {
-                range: load.range,
-                was: load.access,
+        let mut notes: Vec<Note> = plan
+            .loads(program)
+            .filter_map(|(load, access, reader)| {
+                let (range, was) = (load.range, load.access);
+                match reader {
+                    Some(reader) => Some(Note::MadeReadable { range, was, reader }),
+                    None if access != access.readable() => Some(Note::KeptUnreadable { range, was }),
+                    None => None,
+                }
             })
             .collect();
         if plan.unreached_pairs > 0 {

@@ -113,7 +113,16 @@ impl Config {
                 (false, false) => TapeUse::Off,
             },
             pictures: PictureRequest {
-                frames: number("RELIC_FRAMES")?,
+                frames: match number("RELIC_FRAMES")? {
+                    Some(0) => {
+                        return Err(BadVariable {
+                            name: "RELIC_FRAMES",
+                            value: "0".to_owned(),
+                            wanted: "1 or more",
+                        });
+                    }
+                    frames => frames,
+                },
                 screenshot: path("RELIC_SCREENSHOT"),
                 folder: path("RELIC_PICTURES"),
             },

@@ -8,7 +8,11 @@
 use std::{fs, path::Path};
 
 use relic_relink::{
-    FilterLevel, RelinkError, RelinkOptions, RelinkReport, SystemCallPolicy, relink, report::Note,
+    FilterLevel, RelinkError, RelinkOptions, RelinkReport, SystemCallPolicy,
+    code::Code,
+    input::{Object, ObjectKind},
+    relink,
+    report::Note,
 };
 use relic_tests::{kit::Kit, programs::run, runtime_library};
 
@@ -173,6 +177,43 @@ fn system_calls_are_found_wherever_control_flow_leads() {
         }"#;
     assert_eq!(calls_in("main.cc", in_handler), ["syscall"]);
 
+    // A table among code, one of whose distances has the bytes of a system call.
+    let table_in_code = r#"
+        __asm__(".text\n.globl tabled\n.hidden tabled\n.type tabled,@function\ntabled:\n.cfi_startproc\n"
+                "cmpl $2, %edi\nja 2f\nmovl %edi, %edi\nleaq 9f(%rip), %rdx\nmovslq (%rdx,%rdi,4), %rax\n"
+                "addq %rdx, %rax\njmp *%rax\n9: .long 1f-9b, 2f-9b, 3f-9b\n1: xorl %eax, %eax\nret\n"
+                ".skip 0x050f - 15, 0xcc\n2: movl $0x050f, %eax\nret\n3: cmpl $0x050f, %eax\nsyscall\nret\n"
+                ".cfi_endproc\n.size tabled, .-tabled\n");
+        extern int tabled(int);
+        int main(int argc, char **argv) { (void)argv; return tabled(argc) & 0xff; }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let report = relinked(
+        folder.path(),
+        &[("main.c", table_in_code)],
+        SystemCallPolicy::Trap,
+        FilterLevel::Keep,
+    )
+    .unwrap();
+    assert_eq!(report.rewrites.len(), 1, "{:?}", report.rewrites);
+    assert!(
+        report.notes.contains(&Note::UnreachedPairs { count: 3 }),
+        "{:?}",
+        report.notes
+    );
+    let program = folder.path().join("out/app");
+    assert_eq!(run(&program, &[]).unwrap().code, Some(0x0f));
+    let outcome = run(&program, &["1"]).unwrap();
+    assert!(outcome.stderr.contains("SIGILL"), "{outcome:?}");
+
+    // Two pointers, each to code, though one of them leads into the middle of the other's instruction.
+    let overlapping = r#"
+        __asm__(".text\n.globl one\n.hidden one\n.globl other\n.hidden other\n"
+                "one: .byte 0xb8\nother: syscall\nret\nnop\nret\n");
+        extern void one(void), other(void);
+        void (*volatile pointers[])(void) = {one, other};
+        int main(int argc, char **argv) { (void)argv; pointers[argc / 10](); return 0; }"#;
+    assert_eq!(calls_in("main.c", overlapping), ["syscall"]);
+
     // Called directly, and by a pointer in data.
     let without_unwind = r#"
         __asm__(".text\n.globl bare\n.hidden bare\n.globl pointed\n.hidden pointed\n"
@@ -189,6 +230,141 @@ fn system_calls_are_found_wherever_control_flow_leads() {
             return 0;
         }"#;
     assert_eq!(calls_in("main.c", without_unwind), ["syscall", "int 0x80"]);
+}
+
+/// Records of functions that claim everything behind them: each is taken to end where the next begins.
+#[test]
+fn functions_never_overlap() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = Kit::new()
+        .unwrap()
+        .build_text(&[("main.c", ALL_FOUR)], folder.path())
+        .unwrap();
+    let mut bytes = fs::read(&input).unwrap();
+    let headers: Vec<_> = goblin::elf::Elf::parse(&bytes)
+        .unwrap()
+        .program_headers
+        .iter()
+        .map(|header| (header.p_type, header.p_offset as usize))
+        .collect();
+    let (_, table) = *headers.iter().find(|(kind, _)| *kind == 0x6474_e550).unwrap();
+    let number = |bytes: &[u8], at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let count = number(&bytes, table + 8) as usize;
+    assert!(count > 4);
+    for index in 0..count {
+        // The record is in the same segment; behind its length, its parent and its start stands its size.
+        let record = table.strict_add_signed(number(&bytes, table + 16 + 8 * index) as isize);
+        bytes[record + 12..record + 16].copy_from_slice(&0x7fff_0000_u32.to_le_bytes());
+    }
+    let object = Object::read(&bytes, ObjectKind::Program).unwrap();
+    let functions = Code::of(&object).functions.all();
+    assert_eq!(functions.len(), count);
+    for pair in functions.windows(2) {
+        assert!(pair[0].range.end() <= pair[1].range.start, "{pair:?}");
+    }
+    fs::write(&input, bytes).unwrap();
+    let report = relink(&RelinkOptions {
+        input,
+        output: folder.path().join("out/app"),
+        system_calls: SystemCallPolicy::Trap,
+        ..RelinkOptions::default()
+    })
+    .unwrap();
+    assert_eq!(report.rewrites.len(), 4);
+}
+
+/// Thousands of tables, each of which leads through the same long code to what is no instruction.
+#[test]
+fn code_without_an_end_to_follow_is_refused() {
+    let tangled = r#"
+        __asm__(".text\n.globl tangle\n.hidden tangle\n.type tangle,@function\ntangle:\n.cfi_startproc\n.set i, 0\n"
+                ".rept 4000\nleaq tables+i(%rip), %rax\n.set i, i + 4\n.endr\njmp *%rax\n"
+                "body:\n.rept 20000\nnop\n.endr\nsyscall\n.byte 0x06\n.cfi_endproc\n.size tangle, .-tangle\n"
+                ".section .rodata\ntables:\n.rept 4000\n.long body - .\n.endr\n.text\n");
+        extern void tangle(void);
+        int main(int argc, char **argv) { (void)argv; if (argc > 9) tangle(); return 0; }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", tangled)];
+    let error = relinked(folder.path(), &files, SystemCallPolicy::Trap, FilterLevel::Keep).unwrap_err();
+    assert!(matches!(error, RelinkError::Tangled { .. }), "{error}");
+    assert!(!folder.path().join("out").exists());
+    assert!(relinked(folder.path(), &files, SystemCallPolicy::Keep, FilterLevel::Keep).is_ok());
+}
+
+/// The notes on the code segment of a program.
+fn code_access(source: &str, system_calls: SystemCallPolicy) -> Note {
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", source)];
+    let report = relinked(folder.path(), &files, system_calls, FilterLevel::Keep).unwrap();
+    let outcome = run(&folder.path().join("out/app"), &[]).unwrap();
+    assert_eq!(outcome.code, Some(5), "{outcome:?}");
+    let code = report
+        .segments
+        .iter()
+        .find(|segment| segment.access.executable())
+        .unwrap();
+    let note = report.notes.into_iter().find(|note| {
+        matches!(note, Note::MadeReadable { range, .. } | Note::KeptUnreadable { range, .. } if *range == code.range)
+    });
+    let note = note.unwrap();
+    assert_eq!(
+        code.access == code.access.readable(),
+        matches!(note, Note::MadeReadable { .. })
+    );
+    note
+}
+
+#[test]
+fn code_stays_unreadable_where_nothing_reads_it() {
+    let plain = r#"
+        __attribute__((noinline)) static int choose(int number)
+        {
+            switch (number) {
+            case 0: return printf("a\n");
+            case 1: return 5;
+            case 2: return (int)strlen("c") * number;
+            case 4: return number * 3 - 2;
+            case 5: free(malloc(3)); return 0;
+            case 6: return sceKernelUsleep(1);
+            default: return -1;
+            }
+        }
+        int (*volatile pointer)(int) = choose;
+        int main(int argc, char **argv) { (void)argv; int (*volatile local)(int) = choose; return argc > 9 ? local(argc) : pointer(argc); }"#;
+    assert!(matches!(
+        code_access(plain, SystemCallPolicy::Refuse),
+        Note::KeptUnreadable { .. }
+    ));
+    let unknown = code_access(plain, SystemCallPolicy::Keep);
+    assert!(unknown.to_string().contains("nobody looked"), "{unknown}");
+
+    let constant = |instruction: &str| {
+        format!(
+            "__asm__(\".text\\n.type island,@function\\nisland:\\n.cfi_startproc\\n{instruction}\\nmovl $5, %eax\\nret\\n\"\n\
+             \"nop\\n9: .long 5, 9b - 9b + 5\\n.cfi_endproc\\n.size island, .-island\\n.globl island\\n.hidden island\\n\");\n\
+             extern int island(void);\nint main(void) {{ return island(); }}"
+        )
+    };
+    for instruction in [
+        "movl 9f(%rip), %ecx",
+        "cmpl $0x50f, 9f(%rip)",
+        "cmpb $1, 9f+7(%rip)",
+        "movups 9f-8(%rip), %xmm0",
+        "leaq 9f(%rip), %rcx",
+    ] {
+        let note = code_access(&constant(instruction), SystemCallPolicy::Refuse);
+        let text = note.to_string();
+        assert!(
+            text.contains("made readable: the instruction at 0x") && text.contains("refers to 0x"),
+            "{instruction}: {text}"
+        );
+    }
+    let held = constant("nop").replace(
+        "extern int",
+        "__asm__(\".data\\n.quad island+1\\n.text\\n\");\nextern int",
+    );
+    let text = code_access(&held, SystemCallPolicy::Refuse).to_string();
+    assert!(text.contains("data holds 0x"), "{text}");
 }
 
 const DATA_IMPORTS: &str = r#"
@@ -397,5 +573,55 @@ fn the_filter_loses_no_relocation_of_ordinary_programs() {
             (relink(&options).unwrap().relocations, fs::read(output).unwrap())
         });
         assert!(kept == filtered, "{guest}");
+    }
+}
+
+/// R_X86_64_RELATIVE in a file's tables.
+fn relative_count(file: &Path) -> usize {
+    let bytes = fs::read(file).unwrap();
+    let elf = goblin::elf::Elf::parse(&bytes).unwrap();
+    elf.dynrelas
+        .iter()
+        .filter(|relocation| relocation.r_type == 8)
+        .count()
+}
+
+/// A pointer that is not relocated leads nowhere: whatever else a filter leaves out, each of these stays.
+#[test]
+fn no_filter_loses_a_relative_relocation() {
+    let pointers = r#"
+        static const char *const words[] = {"one", "two", "three"};
+        static int one(void) { return 1; }
+        static int (*const functions[])(void) = {one, one, one, one};
+        static const void *const *const tables[] = {(const void *const *)words, (const void *const *)functions};
+        __attribute__((used)) static int never(void) { return puts("never"); }
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            const char *volatile word = words[argc];
+            const void *const *volatile table = tables[argc - 1];
+            printf("%s %s %d\n", word, (const char *)table[0], functions[argc]());
+            return 0;
+        }"#;
+    let folder = tempfile::tempdir().unwrap();
+    let input = Kit::new()
+        .unwrap()
+        .build_text(&[("main.c", pointers)], folder.path())
+        .unwrap();
+    let expected = relative_count(&input);
+    assert!(expected >= 9, "{expected}");
+    let output = folder.path().join("out/app");
+    for filter in [FilterLevel::Keep, FilterLevel::Data, FilterLevel::Reachable] {
+        let report = relink(&RelinkOptions {
+            input: input.clone(),
+            output: output.clone(),
+            runtime_library: Some(runtime_library().unwrap()),
+            filter,
+            ..RelinkOptions::default()
+        })
+        .unwrap();
+        assert_eq!(report.unused.is_empty(), filter != FilterLevel::Reachable);
+        assert_eq!(relative_count(&output), expected, "{filter:?}");
+        assert_eq!(run(&output, &[]).unwrap().stdout, "two one 1\n");
     }
 }

@@ -5,14 +5,53 @@
     reason = "a test's helpers may fail like the test itself"
 )]
 
-use std::{cell::Cell, fs, sync::LazyLock};
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+    fs,
+    sync::{
+        LazyLock,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use proptest::{prelude::*, test_runner::TestRunner};
 use relic_relink::{
-    FilterLevel, RelinkOptions, SystemCallPolicy, input::ObjectKind, plan::Rules, relink, relink_image,
-    relink_object,
+    FilterLevel, Lowerings, RelinkOptions, SystemCallPolicy, Target, input::ObjectKind, plan::Rules, relink,
+    relink_image, relink_object,
 };
 use relic_tests::kit::Kit;
+
+/// The system's allocator, which notes the largest request and the most that was held at once.
+struct Measured;
+
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator as it is.
+unsafe impl GlobalAlloc for Measured {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
+        let held = HELD.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(held, Ordering::Relaxed);
+        // SAFETY: forwarded contract.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: forwarded contract.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Measured = Measured;
+
+/// The files here have less than 100 KB: in bytes, far more than any of them should take.
+const LARGEST_LIMIT: usize = 4 << 20;
+const HELD_LIMIT: usize = 16 << 20;
 
 static HELLO: LazyLock<File> = LazyLock::new(|| {
     let kit = Kit::new().unwrap();
@@ -425,7 +464,10 @@ fn no_damage_panics_with_every_check_on() {
         let rules = Rules {
             system_calls: SystemCallPolicy::Trap,
             filter,
-            to_intel: true,
+            lowerings: Lowerings {
+                target: Target::NoSha,
+                exact_reciprocals: true,
+            },
         };
         damage(&HELLO, ObjectKind::Program, rules);
         damage(&FIRST, ObjectKind::Module, rules);
@@ -513,6 +555,13 @@ fn damage(good: &File, kind: ObjectKind, rules: Rules) {
         Ok(())
     });
     assert!(result.is_ok(), "{}", result.unwrap_err());
+    // Whatever sizes and counts the damage claims.
+    let (largest, most) = (LARGEST.load(Ordering::Relaxed), MOST.load(Ordering::Relaxed));
+    assert!(
+        largest < LARGEST_LIMIT && most < HELD_LIMIT,
+        "{largest} bytes at once, {most} in all"
+    );
+    println!("{largest} bytes at once, {most} in all");
     // Damage that is all refused, or all accepted, would prove nothing.
     let (accepted, refused) = (accepted.get(), refused.get());
     assert!(

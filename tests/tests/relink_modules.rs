@@ -12,7 +12,11 @@ use std::{
 
 use goblin::elf::Elf;
 use relic_relink::{RelinkError, RelinkOptions, RelinkReport, input::ObjectKind, inspect, relink};
-use relic_tests::{kit::Kit, programs::run, runtime_library};
+use relic_tests::{
+    kit::Kit,
+    programs::{Outcome, run},
+    runtime_library,
+};
 
 /// A guest of one source and modules of one source each: name, exports, source.
 fn build(kit: &Kit, main: &str, modules: &[(&str, &str, &str)], out: &Path) -> PathBuf {
@@ -49,6 +53,17 @@ fn refused(folder: &Path) -> RelinkError {
 
 fn relinked(folder: &Path) -> RelinkReport {
     relink(&options(&folder.join("eboot.bin"), &folder.join("out/app"))).unwrap()
+}
+
+/// Relinks to `folder/out/app` against the runtime library, and runs that.
+fn relinked_and_run(input: &Path, folder: &Path) -> Outcome {
+    let output = folder.join("out/app");
+    relink(&RelinkOptions {
+        runtime_library: Some(runtime_library().unwrap()),
+        ..options(input, &output)
+    })
+    .unwrap();
+    run(&output, &[]).unwrap()
 }
 
 #[test]
@@ -299,13 +314,7 @@ fn a_missing_function_of_a_module_is_named_by_the_trap() {
         ),
     ];
     let input = kit.build_text(&files, folder.path()).unwrap();
-    let output = folder.path().join("out/app");
-    relink(&RelinkOptions {
-        runtime_library: Some(runtime_library().unwrap()),
-        ..options(&input, &output)
-    })
-    .unwrap();
-    let outcome = run(&output, &[]).unwrap();
+    let outcome = relinked_and_run(&input, folder.path());
     assert_eq!(outcome.code, Some(70), "{outcome:?}");
     let nid = relic_core::Nid::of("scePthreadAttrNobody");
     assert!(
@@ -430,4 +439,258 @@ fn a_plain_container_is_unpacked() {
     fs::write(eboot, far).unwrap();
     let error = refused(folder.path()).to_string();
     assert!(error.contains("0x10000000000"), "{error}");
+}
+
+/// As many as the largest module of a real title has: each is found under its own name.
+#[test]
+fn a_module_may_export_forty_thousand_names() {
+    const COUNT: usize = 40_000;
+    let all = |line: fn(usize) -> String| (0..COUNT).map(line).collect::<String>();
+    let exports = all(|number| format!("int many_{number};\n"));
+    let source = all(|number| format!("int many_{number} = {number};\n"));
+    let main = r#"
+        int main(void)
+        {
+            int handle = sceKernelLoadStartModule("/app0/sce_module/libmany.prx", 0, NULL, 0, NULL, NULL);
+            int wrong = 0;
+            for (int number = 0; number < 40000; number += 7) {
+                char name[32];
+                int *found = NULL;
+                snprintf(name, sizeof name, "many_%d", number);
+                wrong += sceKernelDlsym(handle, name, (void **)&found) != 0 || *found != number;
+            }
+            printf("%d %d %d\n", wrong, many_1, many_39999);
+            return 0;
+        }"#;
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let input = build(&kit, main, &[("libmany", &exports, &source)], folder.path());
+    let output = folder.path().join("out/app");
+    let report = relink(&RelinkOptions {
+        runtime_library: Some(runtime_library().unwrap()),
+        ..options(&input, &output)
+    })
+    .unwrap();
+    assert!(
+        report.modules[0].relink.exports >= COUNT,
+        "{}",
+        report.modules[0].relink.exports
+    );
+    let outcome = run(&output, &[]).unwrap();
+    assert_eq!(outcome.stdout, "0 1 39999\n", "{outcome:?}");
+}
+
+/// However often and from wherever a module is loaded, its initialiser runs once, and nobody goes on before it is done.
+#[test]
+fn a_module_that_is_loaded_at_once_and_again_starts_once() {
+    let main = r#"
+        static const char path[] = "/app0/sce_module/libslow.prx";
+        static int handles[4], early;
+        static void *load(void *argument)
+        {
+            int *handle = argument;
+            int (*state)(void) = NULL;
+            *handle = sceKernelLoadStartModule(path, 0, NULL, 0, NULL, NULL);
+            if (sceKernelDlsym(*handle, "slow_state", (void **)&state) || state() != 2)
+                early++;
+            return NULL;
+        }
+        int main(void)
+        {
+            ScePthread threads[4];
+            for (int i = 0; i < 4; i++)
+                scePthreadCreate(&threads[i], NULL, load, &handles[i], "loader");
+            for (int i = 0; i < 4; i++)
+                scePthreadJoin(threads[i], NULL);
+            int same = 1;
+            for (int i = 1; i < 4; i++)
+                same &= handles[i] == handles[0];
+            printf("same %d early %d starts %d itself %d\n", same, early, one_starts, one_itself == handles[0]);
+            for (int i = 0; i < 4; i++)
+                printf("unload %d stops %d\n", sceKernelStopUnloadModule(handles[0], 0, NULL, 0, NULL, NULL), one_stops);
+            printf("gone %d\n", sceKernelStopUnloadModule(handles[0], 0, NULL, 0, NULL, NULL) != 0);
+            load(&handles[0]);
+            printf("starts %d early %d\n", one_starts, early);
+            return 0;
+        }"#;
+    let slow = r#"
+        static volatile int state;
+        int slow_state(void) { return state; }
+        int module_start(size_t size, const void *arguments)
+        {
+            (void)size, (void)arguments;
+            one_starts++;
+            state = 1;
+            /* It loads itself, and gets itself as it is. */
+            one_itself = sceKernelLoadStartModule("/app0/sce_module/libslow.prx", 0, NULL, 0, NULL, NULL);
+            sceKernelStopUnloadModule(one_itself, 0, NULL, 0, NULL, NULL);
+            sceKernelUsleep(100000);
+            state = 2;
+            return 0;
+        }
+        int module_stop(size_t size, const void *arguments) { (void)size, (void)arguments; one_stops++; return 0; }"#;
+    let one = "int one_starts, one_stops, one_itself;";
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let modules = [
+        ("libone", "int one_starts;\nint one_stops;\nint one_itself;", one),
+        ("libslow", "int slow_state(void);", slow),
+    ];
+    let input = build(&kit, main, &modules, folder.path());
+    let outcome = relinked_and_run(&input, folder.path());
+    assert_eq!(
+        outcome.stdout,
+        "same 1 early 0 starts 1 itself 1\n\
+         unload 0 stops 0\nunload 0 stops 0\nunload 0 stops 0\nunload 0 stops 1\n\
+         gone 1\nstarts 2 early 0\n",
+        "{outcome:?}"
+    );
+}
+
+/// What the title's own programs ask about modules: which are loaded, where they are, and modules by number.
+#[test]
+fn programs_ask_what_is_loaded() {
+    let main = r#"
+        struct segment { uint64_t address; uint32_t size, protection; };
+        struct info { uint64_t size; char name[256]; struct segment segments[4]; uint32_t count; char fingerprint[20]; };
+        struct more {
+            uint64_t size; char name[256]; int32_t handle; uint32_t tls_index; uint64_t tls; uint32_t tls_initial, tls_size,
+            tls_offset, tls_alignment; uint64_t start, stop, reserved[2], header, frames; uint32_t header_size, frames_size;
+            struct segment segments[4]; uint32_t count, references;
+        };
+        static _Thread_local volatile int counter = 5;
+        static int handles[64];
+        static size_t count;
+        static void list(const char *when)
+        {
+            count = 0;
+            int code = sceKernelGetModuleList(handles, 64, &count);
+            printf("%s: %d, %d %d", when, code, handles[0], count > 2);
+            for (size_t i = 0; i < count; i++) {
+                struct info info = {.size = sizeof info};
+                if (sceKernelGetModuleInfo(handles[i], &info))
+                    printf(" unknown");
+                else if (handles[i] < 0x2000 || !strcmp(info.name, "libkernel.prx"))
+                    printf(" %s", info.name);
+            }
+            printf("\n");
+        }
+        static int inside(struct segment *segment, const void *place)
+        {
+            return segment->address <= (uint64_t)place && (uint64_t)place < segment->address + segment->size;
+        }
+        int main(void)
+        {
+            list("start");
+            printf("room: %x %x\n", sceKernelGetModuleList(handles, 1, &count), sceKernelGetModuleList(NULL, 1, &count));
+            struct info info = {.size = 1};
+            printf("size: %x\n", sceKernelGetModuleInfo(0, &info));
+            info.size = sizeof info;
+            printf("handle: %x %x\n", sceKernelGetModuleInfo(77, &info), sceKernelGetModuleInfo(1, &info));
+            printf("program: %d %s %d\n", sceKernelGetModuleInfo(0, &info), info.name, inside(&info.segments[0], main));
+            printf("protection: %u %u\n", info.segments[0].protection & 4, info.segments[3].protection);
+
+            struct more more = {.size = 0};
+            printf("from address: %d %s", sceKernelGetModuleInfoFromAddr((uint64_t)one, 1, &more), more.name);
+            printf(" %d %d", more.handle > 0, inside(&more.segments[0], one));
+            uint32_t initial, block = more.tls_offset;
+            uint64_t thread;
+            memcpy(&initial, (void *)more.tls, 4);
+            __asm__("mov %%fs:0, %0" : "=r"(thread));
+            printf(" tls %u %u %d", initial, more.tls_size, one_counter() == *(int *)(thread - block));
+            printf(" unwind %d start %d\n", inside(&more.segments[1], (void *)more.frames), inside(&more.segments[0], (void *)more.start));
+            printf("own tls: %d %d", sceKernelGetModuleInfoFromAddr((uint64_t)main, 2, &more), more.tls_offset > 0);
+            printf(" %d\n", *(int *)(thread - more.tls_offset) == counter);
+            struct more again = {.size = sizeof again};
+            printf("internal: %d %d\n", sceKernelGetModuleInfoInternal(more.handle, &again), !memcmp(&again, &more, sizeof more));
+            printf("system: %d %s\n", sceKernelGetModuleInfoFromAddr((uint64_t)sceKernelUsleep, 1, &more), more.name);
+            printf("nowhere: %x %x\n", sceKernelGetModuleInfoFromAddr(1, 1, &more), sceKernelGetModuleInfoFromAddr(1, 3, &more));
+
+            printf("job manager: %x\n", sceSysmoduleIsLoaded(0xfe));
+            printf("load: %x %x\n", sceSysmoduleLoadModule(0xfe), sceSysmoduleIsLoaded(0xfe));
+            list("loaded");
+            int handle = sceKernelLoadStartModule("libSceJobManager.prx", 0, NULL, 0, NULL, NULL);
+            int (*add)(int) = NULL;
+            printf("job: %d", sceKernelDlsym(handle, "job_add", (void **)&add));
+            printf(" %d\n", add(1));
+            printf("unload: %x %x", sceKernelStopUnloadModule(handle, 0, NULL, 0, NULL, NULL), sceSysmoduleUnloadModule(0xfe));
+            printf(" %x %x\n", sceSysmoduleIsLoaded(0xfe), sceSysmoduleUnloadModule(0xfe));
+            list("unloaded");
+            int returned = 0;
+            int arguments[2] = {3, 4};
+            printf("arguments: %x", sceSysmoduleLoadModuleInternalWithArg(0xfe, sizeof arguments, arguments, 0, &returned));
+            printf(" %d\n", returned);
+            printf("system library: %x %x\n", sceSysmoduleLoadModule(0x84), sceSysmoduleIsLoaded(0x84));
+            printf("no such number: %x %x\n", sceSysmoduleLoadModule(0), sceSysmoduleLoadModule(0x7fff));
+            return 0;
+        }"#;
+    let job = r#"
+        int job_add(int number) { return number + 40; }
+        int module_start(size_t size, const void *arguments)
+        {
+            printf("job manager starts\n");
+            return size == 8 ? ((const int *)arguments)[1] * 10 : 1;
+        }
+        int module_stop(size_t size, const void *arguments)
+        {
+            (void)size, (void)arguments;
+            printf("job manager stops\n");
+            return 0;
+        }"#;
+    let imports = "[libkernel]\n\
+        int sceKernelGetModuleList(int *handles, size_t room, size_t *count);\n\
+        int sceKernelGetModuleInfo(int handle, void *info);\n\
+        int sceKernelGetModuleInfoInternal(int handle, void *info);\n\
+        int sceKernelGetModuleInfoFromAddr(unsigned long address, int flags, void *info);\n\
+        [libSceSysmodule]\n\
+        int sceSysmoduleLoadModule(unsigned short id);\n\
+        int sceSysmoduleIsLoaded(unsigned short id);\n\
+        int sceSysmoduleUnloadModule(unsigned short id);\n\
+        int sceSysmoduleLoadModuleInternalWithArg(unsigned id, size_t size, const void *arguments, unsigned long flags, int *result);\n";
+    let one = "static _Thread_local int counter = 19; int one(void) { return 1; } int one_counter(void) { return counter; }\n\
+               __attribute__((constructor)) static void begin(void) { counter = 20; }";
+    let kit = Kit::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let files = [
+        ("imports.txt", imports),
+        ("main.c", main),
+        (
+            "modules/libone/exports.txt",
+            "int one(void);\nint one_counter(void);",
+        ),
+        ("modules/libone/one.c", one),
+        ("modules/libSceJobManager/exports.txt", "int job_add(int number);"),
+        ("modules/libSceJobManager/job.c", job),
+    ];
+    let input = kit.build_text(&files, folder.path()).unwrap();
+    let outcome = relinked_and_run(&input, folder.path());
+    assert_eq!(
+        outcome.stdout,
+        "start: 0, 0 1 eboot.bin libone.prx libkernel.prx\n\
+         room: 8002000c 8002000e\n\
+         size: 80020016\n\
+         handle: 80020003 80020003\n\
+         program: 0 eboot.bin 1\n\
+         protection: 4 3\n\
+         from address: 0 libone.prx 1 1 tls 19 4 1 unwind 1 start 1\n\
+         own tls: 0 1 1\n\
+         internal: 0 1\n\
+         system: 0 libkernel.prx\n\
+         nowhere: 80020003 80020016\n\
+         job manager: 80a90002\n\
+         job manager starts\n\
+         load: 0 0\n\
+         loaded: 0, 0 1 eboot.bin libSceJobManager.prx libone.prx libkernel.prx\n\
+         job: 0 41\n\
+         job manager stops\n\
+         unload: 0 0 80a90002 80a90002\n\
+         unloaded: 0, 0 1 eboot.bin libone.prx libkernel.prx\n\
+         job manager starts\n\
+         arguments: 0 40\n\
+         system library: 0 0\n\
+         no such number: 80a90000 80a90000\n\
+         job manager stops\n",
+        "{outcome:?}"
+    );
+    assert_eq!(outcome.code, Some(0));
 }

@@ -6,8 +6,9 @@
 //!                                                               libs/librelic.so -> the runtime library
 //! ```
 //!
-//! The title is its executable with its modules. "Everything else" is the version, and place, size and time of this program and of the runtime library: after an
-//! update nothing old is used.
+//! The title is its executable with its modules. "Everything else" is how it is converted, with the contents of the patch
+//! file, and the version, and place, size and time of this program and of the runtime library: after an update nothing
+//! old is used.
 
 use std::{
     fs::{self, File},
@@ -21,7 +22,7 @@ use relic_core::program::{PROGRAM_MAGIC, RUNTIME_LIBRARY};
 use relic_relink::{RelinkOptions, relink, title::modules};
 use sha1::{Digest as _, Sha1};
 
-use crate::failure::Failure;
+use crate::{conversion::Conversion, failure::Failure};
 
 /// Results of other versions are removed after this time without a run.
 const KEEP_OTHERS: Duration = Duration::from_hours(24);
@@ -30,20 +31,16 @@ const KEEP_OTHERS: Duration = Duration::from_hours(24);
 ///
 /// # Errors
 /// When the input is refused, or the cache can't be written.
-pub fn relinked(eboot: &Path, runtime: &Path, module_folders: &[PathBuf]) -> Result<PathBuf, Failure> {
+pub fn relinked(eboot: &Path, runtime: &Path, conversion: &Conversion) -> Result<PathBuf, Failure> {
     let content = folder()?
         .join("programs")
-        .join(hash_title(eboot, module_folders)?);
-    let place = content.join(build_key(runtime)?);
+        .join(hash_title(eboot, &conversion.module_dir)?);
+    let mut options = conversion.options(eboot, Path::new(""));
+    let place = content.join(build_key(runtime, &options)?);
     let program = place.join("app");
     if !program.is_file() {
-        relink(&RelinkOptions {
-            input: eboot.to_owned(),
-            output: program.clone(),
-            module_folders: module_folders.to_owned(),
-            ..RelinkOptions::default()
-        })
-        .map_err(Failure::relink(eboot))?;
+        options.output.clone_from(&program);
+        relink(&options).map_err(Failure::relink(eboot))?;
         remove_stale(&content, &place);
     }
     link_runtime(&place, runtime)?;
@@ -94,7 +91,7 @@ fn hash_file(hash: &mut Sha1, path: &Path) -> Result<(), Failure> {
     }
 }
 
-fn build_key(runtime: &Path) -> Result<String, Failure> {
+fn build_key(runtime: &Path, options: &RelinkOptions) -> Result<String, Failure> {
     let own = std::env::current_exe().map_err(Failure::work("finding this program's own file"))?;
     let mut hash = Sha1::new();
     hash.update(env!("CARGO_PKG_VERSION"));
@@ -105,6 +102,16 @@ fn build_key(runtime: &Path) -> Result<String, Failure> {
         for number in [file.size().cast_signed(), file.mtime(), file.mtime_nsec()] {
             hash.update(number.to_le_bytes());
         }
+    }
+    let RelinkOptions {
+        system_calls,
+        filter,
+        lowerings,
+        ..
+    } = options;
+    hash.update(format!("{system_calls:?} {filter:?} {lowerings:?}"));
+    if let Some(patches) = &options.patches {
+        hash_file(&mut hash, patches)?;
     }
     Ok(hex(&hash.finalize()[..8]))
 }

@@ -36,13 +36,15 @@ pub enum Failure {
         /// The places.
         looked: Vec<PathBuf>,
     },
-    /// A runtime library was named that is not there.
-    #[error("{} is no runtime library: there is no such file", path.display())]
-    #[diagnostic(help("{said_by} names it"))]
-    NamedRuntimeLibrary {
+    /// What was named, or found, is no runtime library.
+    #[error("{} is no runtime library of Relic's: {problem}", path.display())]
+    #[diagnostic(help("{said_by}"))]
+    BadRuntimeLibrary {
         /// What was named.
         path: PathBuf,
-        /// By which option or variable.
+        /// Why.
+        problem: &'static str,
+        /// Who says so.
         said_by: &'static str,
     },
     /// A folder without a program.

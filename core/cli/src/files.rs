@@ -33,6 +33,39 @@ const ABI_VERSION: usize = 8;
 /// Offset of `e_type`.
 const TYPE: usize = 16;
 
+/// Types of the program headers that console programs and modules have.
+const PROCESS_PARAMETERS: u32 = 0x6100_0001;
+const MODULE_PARAMETERS: u32 = 0x6100_0002;
+/// Offsets of `e_phoff` and `e_phnum`.
+const TABLE: usize = 32;
+const COUNT: usize = 56;
+
+/// Whether an ELF file has a program header of this type.
+fn has_header(bytes: &[u8], kind: u32) -> bool {
+    let find = || {
+        let start = u64::from_le_bytes(*bytes.get(TABLE..)?.first_chunk()?);
+        let count = u16::from_le_bytes(*bytes.get(COUNT..)?.first_chunk()?);
+        let (headers, _) = bytes.get(usize::try_from(start).ok()?..)?.as_chunks::<56>();
+        let mut headers = headers.iter().take(usize::from(count));
+        Some(headers.any(|header| header.starts_with(&kind.to_le_bytes())))
+    };
+    find().unwrap_or(false)
+}
+
+/// How far behind the program headers the relinker's tables are looked for, in bytes: far above any title's tables.
+const REACH: usize = 1 << 28;
+
+/// Whether the tables that the relinker appends, which begin with the program headers, hold its mark.
+fn is_relinked(bytes: &[u8]) -> bool {
+    let find = || {
+        let start = u64::from_le_bytes(*bytes.get(TABLE..)?.first_chunk()?);
+        let tables = bytes.get(usize::try_from(start).ok()?..)?;
+        let (words, _) = tables.get(..tables.len().min(REACH))?.as_chunks::<8>();
+        Some(words.contains(&PROGRAM_MAGIC) || words.contains(&MODULE_MAGIC))
+    };
+    find().unwrap_or(false)
+}
+
 impl FileKind {
     /// What a file with these contents is.
     #[must_use]
@@ -54,12 +87,10 @@ impl FileKind {
             (OSABI_FREEBSD, 0xfe00..=0xfeff, 0) => Self::OtherConsole,
             (_, 0xfe10, _) => Self::Program,
             (_, 0xfe18, _) => Self::Module,
-            _ if bytes
-                .chunks_exact(PROGRAM_MAGIC.len())
-                .any(|word| word == PROGRAM_MAGIC || word == MODULE_MAGIC) =>
-            {
-                Self::Relinked
-            }
+            // Some toolchains write the plain type; what the console's own header says is the better sign.
+            (_, 3, _) if has_header(bytes, PROCESS_PARAMETERS) => Self::Program,
+            (_, 3, _) if has_header(bytes, MODULE_PARAMETERS) => Self::Module,
+            (_, 3, _) if is_relinked(bytes) => Self::Relinked,
             _ => Self::OtherElf,
         }
     }
@@ -118,12 +149,24 @@ mod tests {
     fn kinds_are_told_by_their_first_bytes() {
         let mut relinked = elf(0, 0, 3);
         relinked.extend(PROGRAM_MAGIC);
+        let plain = |kind: u32| {
+            let mut bytes = elf(9, 2, 3);
+            bytes[TABLE] = 64;
+            bytes[COUNT] = 2;
+            bytes.extend([0; 56]);
+            bytes.extend(kind.to_le_bytes());
+            bytes.resize(64 + 2 * 56, 0);
+            bytes
+        };
         for (bytes, kind) in [
             (elf(9, 2, 0xfe10), FileKind::Program),
             (elf(9, 2, 0xfe18), FileKind::Module),
             (elf(9, 0, 0xfe10), FileKind::OtherConsole),
             (elf(0, 0, 3), FileKind::OtherElf),
             (relinked, FileKind::Relinked),
+            (plain(PROCESS_PARAMETERS), FileKind::Program),
+            (plain(MODULE_PARAMETERS), FileKind::Module),
+            (plain(1), FileKind::OtherElf),
             (b"\x7fELF".to_vec(), FileKind::OtherElf),
             (vec![0x54, 0x14, 0xf5, 0xee, 0], FileKind::Container),
             (b"\x7fFIH....".to_vec(), FileKind::Package),

@@ -88,14 +88,37 @@ pub struct Import {
     pub nid: String,
     /// `function`, `data` or `optional` (weak data).
     pub kind: &'static str,
-    /// How much of it is there.
+    /// How much of it Relic has.
     #[serde(flatten)]
     pub support: Support,
+    /// Path in the title of the file that answers it; then what Relic has does not matter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
-/// A relink report's imports, sorted by library, then name, unknown names last.
+impl Import {
+    /// Whether nobody answers it.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.support == Support::Missing && self.title.is_none()
+    }
+
+    /// Who answers it, for people.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        match &self.title {
+            Some(file) => format!("by {file}"),
+            None => self.support.to_string(),
+        }
+    }
+}
+
+/// A relink report's imports, sorted by library, then name, unknown names last. `definer` knows the title's files.
 #[must_use]
-pub fn sorted_imports(reports: &[ImportReport]) -> Vec<Import> {
+pub fn sorted_imports(
+    reports: &[ImportReport],
+    definer: impl Fn(&str, Nid) -> Option<String>,
+) -> Vec<Import> {
     let mut imports: Vec<Import> = reports
         .iter()
         .map(|report| Import {
@@ -104,6 +127,7 @@ pub fn sorted_imports(reports: &[ImportReport]) -> Vec<Import> {
             nid: report.nid.to_string(),
             kind: kind_name(report.kind),
             support: Support::of(&report.library, report.nid),
+            title: definer(&report.library, report.nid),
         })
         .collect();
     imports.sort_by(|a, b| {
@@ -122,7 +146,7 @@ pub fn by_library(imports: &[Import]) -> Vec<(&str, usize, usize)> {
         }
         if let Some((_, all, missing)) = libraries.last_mut() {
             *all += 1;
-            *missing += usize::from(import.support == Support::Missing);
+            *missing += usize::from(import.is_missing());
         }
     }
     libraries
@@ -131,6 +155,18 @@ pub fn by_library(imports: &[Import]) -> Vec<(&str, usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A relinked program's own messages know what the runtime library knows.
+    #[test]
+    fn the_relinker_knows_the_names_of_all_exports() {
+        let unknown: Vec<&str> = sorted()
+            .iter()
+            .filter(|export| !export.name.is_empty())
+            .filter(|export| relic_relink::names::name_of(Nid::of(export.name)) != Some(export.name))
+            .map(|export| export.name)
+            .collect();
+        assert!(unknown.is_empty(), "add to relink/data/names.txt: {unknown:?}");
+    }
 
     /// The linker must keep the export list when the libraries are linked into this program.
     #[test]

@@ -1,23 +1,33 @@
 //! `relic info`: what a file is, and what a program needs.
 
-use std::{fmt::Write as _, fs, path::PathBuf, process::ExitCode};
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
 use relic_relink::{
     RelinkError,
     input::{Object, ObjectKind, container},
     inspect,
+    title::{beside::Beside, source::Source},
 };
 use relic_systems::scene::{Scene, pm4cap};
 use serde::Serialize;
 
 use crate::{
+    EXIT_FAILED,
     failure::Failure,
     files::FileKind,
-    imports::{Import, Support, sorted_imports},
+    imports::{Import, sorted_imports},
     output,
 };
 
 /// Say what a file is, what it needs, and what of that Relic has
+///
+/// For a program or module, the other files of its title count too: those beside it, in sce_module/ or sce_modules/, and
+/// eboot.bin. Ends with 2 for a file that Relic has no use for.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Executable, module, relinked program or scene
@@ -54,6 +64,8 @@ struct ProgramInfo {
     relocations: usize,
     notes: Vec<String>,
     implemented: usize,
+    /// Imports that other files of the title answer.
+    by_title: usize,
     missing: usize,
     imports: Vec<Import>,
 }
@@ -84,20 +96,9 @@ struct SceneInfo {
 /// # Errors
 /// When it can't be read, or says it is a program or scene and is a broken one.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    // Reading a named pipe would wait for a writer.
-    let metadata = fs::metadata(&arguments.file).map_err(Failure::io("reading", &arguments.file))?;
-    if !metadata.is_file() {
-        return Err(Failure::refused(
-            format!("{} is no ordinary file", arguments.file.display()),
-            "name an executable, a library, a scene or a capture",
-        ));
-    }
-    let bytes = fs::read(&arguments.file).map_err(Failure::io("reading", &arguments.file))?;
+    let source = Source::as_it_is(&arguments.file).map_err(Failure::relink(&arguments.file))?;
     // What a container without encryption holds is what counts; any other is told by its kind.
-    let bytes = match container::unwrap(&bytes) {
-        Ok(inside) => inside,
-        Err(_) => bytes.as_slice().into(),
-    };
+    let bytes = container::unwrap(&source).unwrap_or_else(|_| Cow::Borrowed(&*source));
     let kind = FileKind::of(&bytes);
     let mut info = Info {
         file: arguments.file.display().to_string(),
@@ -108,11 +109,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     match kind {
         FileKind::Program => {
-            let program = ProgramInfo::read(&bytes, ObjectKind::Program);
+            let program = ProgramInfo::read(&arguments.file, &bytes, ObjectKind::Program);
             info.program = Some(program.map_err(Failure::relink(&arguments.file))?);
         }
         FileKind::Module => {
-            let module = ProgramInfo::read(&bytes, ObjectKind::Module);
+            let module = ProgramInfo::read(&arguments.file, &bytes, ObjectKind::Module);
             info.program = Some(module.map_err(Failure::relink(&arguments.file))?);
         }
         FileKind::Scene => {
@@ -127,18 +128,29 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     } else {
         info.text()
     })?;
-    Ok(ExitCode::SUCCESS)
+    Ok(match kind {
+        FileKind::Unknown | FileKind::OtherElf => ExitCode::from(EXIT_FAILED),
+        _ => ExitCode::SUCCESS,
+    })
 }
 
 impl ProgramInfo {
-    fn read(bytes: &[u8], kind: ObjectKind) -> Result<Self, RelinkError> {
+    fn read(file: &Path, bytes: &[u8], kind: ObjectKind) -> Result<Self, RelinkError> {
         let program = Object::read(bytes, kind)?;
         let report = inspect(bytes, kind)?;
-        let imports = sorted_imports(&report.imports);
-        let missing = imports
-            .iter()
-            .filter(|import| import.support == Support::Missing)
-            .count();
+        let beside = Beside::of(file);
+        let imports = sorted_imports(&report.imports, |library, nid| {
+            beside.definer(library, nid).map(str::to_owned)
+        });
+        let missing = imports.iter().filter(|import| import.is_missing()).count();
+        let by_title = imports.iter().filter(|import| import.title.is_some()).count();
+        let unread = beside.unread.iter().map(|(path, error)| {
+            format!(
+                "{} can't be read, so nobody knows what it exports: {error}",
+                path.display()
+            )
+        });
+        let notes = report.notes.iter().map(ToString::to_string).chain(unread);
         Ok(Self {
             entry: program.entry.to_string(),
             segments: program
@@ -158,8 +170,9 @@ impl ProgramInfo {
             exported_libraries: program.libraries.exported().map(str::to_owned).collect(),
             own_exports: report.exports,
             relocations: program.relocations.len(),
-            notes: report.notes.iter().map(ToString::to_string).collect(),
-            implemented: imports.len() - missing,
+            notes: notes.collect(),
+            implemented: imports.len() - missing - by_title,
+            by_title,
             missing,
             imports,
         })
@@ -250,8 +263,9 @@ impl ProgramInfo {
         }
         let _ = writeln!(
             text,
-            "imports: {}, {} implemented, {} not",
+            "imports: {}, {} by the title itself, {} implemented, {} not",
             self.imports.len(),
+            self.by_title,
             self.implemented,
             self.missing
         );
@@ -263,7 +277,7 @@ impl ProgramInfo {
                 import.name.unwrap_or("(name unknown)"),
                 import.nid,
                 import.kind,
-                import.support
+                import.answer()
             );
         }
     }

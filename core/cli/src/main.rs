@@ -12,6 +12,7 @@
 //! `relic run` alone ends with the program's own code (128 + n when signal n ended it).
 
 mod cache;
+mod conversion;
 mod failure;
 mod files;
 mod gpu;
@@ -31,6 +32,7 @@ mod shader;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 use failure::Failure;
 
@@ -79,7 +81,10 @@ fn main() -> ExitCode {
             };
         }
     };
-    start_log();
+    if let Err(failure) = start_log() {
+        failure::show(&failure);
+        return ExitCode::from(EXIT_FAILED);
+    }
     let done = match line.command {
         Command::Relink(arguments) => relink::run(&arguments),
         Command::Run(arguments) => run::run(&arguments),
@@ -101,14 +106,52 @@ fn main() -> ExitCode {
     }
 }
 
+/// The variable that says which log lines there are.
+const LOG: &str = "RELIC_LOG";
+
 /// Log lines go to standard error; `RELIC_LOG` says which (`info`, `relic_relink=debug`), warnings by default.
-fn start_log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("RELIC_LOG")
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+fn start_log() -> Result<(), Failure> {
+    let wanted = std::env::var_os(LOG).unwrap_or_default();
+    let wanted = wanted.to_string_lossy();
+    let filter = if wanted.trim().is_empty() {
+        EnvFilter::new("warn")
+    } else {
+        log_filter(&wanted).ok_or_else(|| {
+            Failure::refused(
+                format!("{LOG} is {wanted:?}, which names no log lines"),
+                "say a level (error, warn, info, debug, trace, off), or levels of modules, as relic_relink=debug,info",
+            )
+        })?
+    };
     // Nothing else in this process sets a subscriber, so this can't fail; without one there is no log, nothing worse.
     let _ = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .without_time()
         .try_init();
+    Ok(())
+}
+
+/// What the text of `RELIC_LOG` asks for. A lone word must be a level: as a module's name it would match nothing.
+fn log_filter(text: &str) -> Option<EnvFilter> {
+    let sound = |part: &str| part.contains(['=', '[']) || part.parse::<LevelFilter>().is_ok();
+    text.split(',')
+        .map(str::trim)
+        .all(sound)
+        .then(|| EnvFilter::try_new(text).ok())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn log_lines_are_chosen_by_level_and_module() {
+        for text in ["info", "relic_relink=debug", "relic_relink=debug, warn", "OFF"] {
+            assert!(log_filter(text).is_some(), "{text}");
+        }
+        for text in ["loud", "relic_relink=loud", "info,loud", "%%", "="] {
+            assert!(log_filter(text).is_none(), "{text}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, process::ExitCode};
 
+use clap::builder::NonEmptyStringValueParser;
 use relic_core::Nid;
 use relic_libs::export::ExportStatus;
 
@@ -14,7 +15,7 @@ use crate::{failure::Failure, imports, output};
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Names or NIDs
-    #[arg(required = true, value_name = "NAME")]
+    #[arg(required = true, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     names: Vec<String>,
 }
 

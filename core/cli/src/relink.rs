@@ -7,11 +7,12 @@ use std::{
 };
 
 use relic_core::program::RUNTIME_LIBRARY;
-use relic_relink::{FilterLevel, RelinkOptions, RelinkReport, SystemCallPolicy, patches::manifest, relink};
+use relic_relink::{RelinkOptions, RelinkReport, patches::manifest, relink};
 
 use crate::{
+    conversion::Conversion,
     failure::Failure,
-    imports::{Support, by_library, sorted_imports},
+    imports::{by_library, sorted_imports},
     output,
     progress::Progress,
     runtime_library, save_inputs,
@@ -29,16 +30,12 @@ pub struct Arguments {
     /// The program to write [default: a folder named after the input, in it `app`]
     #[arg(short, long, value_name = "PROGRAM")]
     output: Option<PathBuf>,
-    /// Search this folder, at any depth, for modules too; may be repeated
-    #[arg(long, value_name = "DIR")]
-    module_dir: Vec<PathBuf>,
+    #[command(flatten)]
+    conversion: Conversion,
     /// Where the OS loader looks for the runtime library: an absolute path, or one that begins with $ORIGIN, the
     /// program's folder [default: $ORIGIN/libs]
     #[arg(long, value_name = "PATH")]
     rpath: Option<String>,
-    /// Apply the patches of this file; `<stem>.patches.toml` beside the program says what was done
-    #[arg(long, value_name = "FILE")]
-    patches: Option<PathBuf>,
     /// Only compare a program that was written, and its modules, with its `<stem>.patches.toml`
     #[arg(long, conflicts_with_all = ["output", "patches", "registry", "save_inputs", "module_dir", "rpath", "runtime"])]
     verify_patches: bool,
@@ -51,48 +48,9 @@ pub struct Arguments {
     /// Print how long each phase took
     #[arg(long)]
     timings: bool,
-    /// What to do about system calls in the program's own code
-    #[arg(long, value_name = "POLICY", value_enum, default_value_t)]
-    syscalls: SystemCalls,
-    /// Replace instructions that only AMD's processors have, in the program and its modules
-    #[arg(long)]
-    to_intel: bool,
-    /// Leave unused imports out: 0 none, 1 data without a reference, 2 whatever no reachable code uses
-    #[arg(long, value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=2), default_value_t = 0)]
-    unused_filter: u8,
     /// Runtime library to copy beside the program [default: the one that came with relic]
     #[arg(long, value_name = "FILE")]
     runtime: Option<PathBuf>,
-}
-
-/// What happens to system calls.
-#[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
-pub enum SystemCalls {
-    /// Refuse the program
-    #[default]
-    Error,
-    /// Replace each by an instruction that ends the program where it is reached
-    Trap,
-    /// Don't look for them: the host's kernel would take the console's numbers for its own
-    Keep,
-}
-
-impl SystemCalls {
-    const fn policy(self) -> SystemCallPolicy {
-        match self {
-            Self::Error => SystemCallPolicy::Refuse,
-            Self::Trap => SystemCallPolicy::Trap,
-            Self::Keep => SystemCallPolicy::Keep,
-        }
-    }
-}
-
-const fn filter(level: u8) -> FilterLevel {
-    match level {
-        0 => FilterLevel::Keep,
-        1 => FilterLevel::Data,
-        _ => FilterLevel::Reachable,
-    }
 }
 
 /// Relinks and says what was done.
@@ -117,22 +75,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         save_inputs::save(
             folder,
             &arguments.eboot,
-            &arguments.module_dir,
-            arguments.patches.as_deref(),
+            &arguments.conversion.module_dir,
+            arguments.conversion.patches.as_deref(),
         )?;
     }
     let progress = Progress::new(format!("relinking {}", arguments.eboot.display()));
     let report = relink(&RelinkOptions {
-        input: arguments.eboot.clone(),
-        output: output.clone(),
         runtime_library: Some(runtime),
-        module_folders: arguments.module_dir.clone(),
         run_path: arguments.rpath.clone(),
-        patches: arguments.patches.clone(),
         registry: arguments.registry,
-        system_calls: arguments.syscalls.policy(),
-        filter: filter(arguments.unused_filter),
-        to_intel: arguments.to_intel,
+        ..arguments.conversion.options(&arguments.eboot, &output)
     })
     .map_err(Failure::relink(&arguments.eboot))?;
     drop(progress);
@@ -198,7 +150,7 @@ fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
     if !report.unused.is_empty() {
         let _ = writeln!(text, "left out as unused: {} imports", report.unused.len());
     }
-    let imports = sorted_imports(&report.all_imports());
+    let imports = sorted_imports(&report.all_imports(), |_, _| None);
     let _ = writeln!(text, "imports: {}", imports.len());
     for (library, all, missing) in by_library(&imports) {
         let _ = write!(text, "  {library:<28} {all:>5}");
@@ -207,10 +159,7 @@ fn summary(input: &Path, output: &Path, report: &RelinkReport) -> String {
         }
         text.push('\n');
     }
-    let missing: Vec<_> = imports
-        .iter()
-        .filter(|import| import.support == Support::Missing)
-        .collect();
+    let missing: Vec<_> = imports.iter().filter(|import| import.is_missing()).collect();
     if !missing.is_empty() {
         text.push_str("not implemented (a missing function ends the program when it is called, missing data at start):\n");
         for import in missing {

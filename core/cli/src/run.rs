@@ -9,7 +9,7 @@ use std::{
 
 use relic_systems::config::Config;
 
-use crate::{cache, failure::Failure, runtime_library};
+use crate::{cache, conversion::Conversion, failure::Failure, runtime_library};
 
 /// Run an executable: relink it into the cache if need be, and start it
 ///
@@ -18,14 +18,13 @@ use crate::{cache, failure::Failure, runtime_library};
 pub struct Arguments {
     /// The executable (eboot.bin), or the folder it lies in
     eboot: PathBuf,
-    /// Search this folder, at any depth, for modules too; may be repeated
-    #[arg(long, value_name = "DIR")]
-    module_dir: Vec<PathBuf>,
+    #[command(flatten)]
+    conversion: Conversion,
     /// Without a window. There is none yet: this only silences the line that says so
     #[arg(long)]
     headless: bool,
     /// End after this many flips
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     frames: Option<u64>,
     /// Write a picture (PNG) of the last flip
     #[arg(long, value_name = "FILE")]
@@ -55,8 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let eboot = executable(&arguments.eboot)?;
     // The program reads these too, but only once it needs the GPU.
     Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
+    let variables = variables(arguments)?;
     let runtime = runtime_library::find(None)?;
-    let program = cache::relinked(&eboot, &runtime, &arguments.module_dir)?;
+    let program = cache::relinked(&eboot, &runtime, &arguments.conversion)?;
     if !arguments.headless {
         eprintln!("relic: there is no window yet, so this runs headless (--headless silences this line)");
     }
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             command.env("RELIC_APP0", folder);
         }
     }
-    for (name, value) in variables(arguments)? {
+    for (name, value) in variables {
         command.env(name, value);
     }
     // Whoever ends this command means the program: `timeout`, a CI job's end, a terminal that closes.
@@ -120,6 +120,7 @@ fn variables(arguments: &Arguments) -> Result<Vec<(&'static str, OsString)>, Fai
     ] {
         if let Some(path) = path {
             let path = std::path::absolute(path).map_err(Failure::io("finding", path))?;
+            writable(&path, name == "RELIC_PICTURES")?;
             variables.push((name, path.into_os_string()));
         }
     }
@@ -135,4 +136,33 @@ fn variables(arguments: &Arguments) -> Result<Vec<(&'static str, OsString)>, Fai
         variables.push(("RELIC_GPU", gpu.into()));
     }
     Ok(variables)
+}
+
+/// Refuses a place that the program could not write to: it would say so only when it has run.
+fn writable(path: &Path, folder: bool) -> Result<(), Failure> {
+    let refuse = |what: &str| {
+        Err(Failure::refused(
+            format!("{} can't be written: {what}", path.display()),
+            "name a place that you may write to",
+        ))
+    };
+    let may_write = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+    match (path.metadata(), path.parent()) {
+        (Ok(found), _) if found.is_dir() != folder => refuse(if folder {
+            "it is no folder"
+        } else {
+            "it is a folder"
+        }),
+        (Ok(_), _) if may_write(path) => Ok(()),
+        (Ok(_), _) => refuse("it is there and write-protected"),
+        // Folders for pictures are made, with those around them.
+        (Err(_), Some(parent)) if folder && parent.metadata().is_err() => writable(parent, true),
+        (Err(_), Some(parent)) if !parent.is_dir() => {
+            refuse(&format!("there is no folder {}", parent.display()))
+        }
+        (Err(_), Some(parent)) if !may_write(parent) => {
+            refuse(&format!("the folder {} is write-protected", parent.display()))
+        }
+        _ => Ok(()),
+    }
 }

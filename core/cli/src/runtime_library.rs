@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use relic_core::program::RUNTIME_LIBRARY;
+use relic_relink::{RelinkError, check_runtime_library};
 
 use crate::failure::Failure;
 
@@ -15,13 +16,32 @@ const BUILT_NAME: &str = "librelic_libs.so";
 /// `lib` folder beside its folder.
 ///
 /// # Errors
-/// When the named file is missing, or nothing is found; the text lists the places.
+/// When the named file is missing, or nothing is found; the text lists the places. When what is found is no runtime
+/// library.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let (path, said_by) = place(named)?;
+    let refuse = |problem| Failure::BadRuntimeLibrary {
+        path: path.clone(),
+        problem,
+        said_by,
+    };
+    if !path.is_file() {
+        return Err(refuse("there is no such file"));
+    }
+    match check_runtime_library(&path) {
+        Ok(()) => path.canonicalize().map_err(Failure::io("finding", &path)),
+        Err(RelinkError::NoRuntimeLibrary { .. }) => Err(refuse("it does not export relic_start")),
+        Err(error) => Err(Failure::relink(&path)(error)),
+    }
+}
+
+/// Where it should be, and who says so.
+fn place(named: Option<&Path>) -> Result<(PathBuf, &'static str), Failure> {
     if let Some(path) = named {
-        return existing(path, "--runtime");
+        return Ok((path.to_owned(), "--runtime names it"));
     }
     if let Some(path) = std::env::var_os(VARIABLE).filter(|path| !path.is_empty()) {
-        return existing(Path::new(&path), VARIABLE);
+        return Ok((path.into(), "RELIC_RUNTIME_LIBRARY names it"));
     }
     let own = std::env::current_exe().map_err(Failure::work("finding this program's own folder"))?;
     let folder = own.parent().unwrap_or(Path::new("."));
@@ -30,22 +50,7 @@ pub fn find(named: Option<&Path>) -> Result<PathBuf, Failure> {
         .flat_map(|folder| [folder.join(BUILT_NAME), folder.join(RUNTIME_LIBRARY)])
         .collect();
     match looked.iter().find(|path| path.is_file()) {
-        Some(path) => absolute(path),
+        Some(path) => Ok((path.clone(), "it lies where `relic` looks for its own")),
         None => Err(Failure::NoRuntimeLibrary { looked }),
     }
-}
-
-fn existing(path: &Path, said_by: &'static str) -> Result<PathBuf, Failure> {
-    if path.is_file() {
-        absolute(path)
-    } else {
-        Err(Failure::NamedRuntimeLibrary {
-            path: path.to_owned(),
-            said_by,
-        })
-    }
-}
-
-fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    path.canonicalize().map_err(Failure::io("finding", path))
 }

@@ -48,7 +48,9 @@ pub fn save(
     if let Some(patches) = patches {
         copy(patches, Path::new("patches.toml"))?;
     }
-    let line: Vec<String> = std::env::args().collect();
+    let line: Vec<String> = std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
     let text = format!(
         "{READ_ME}\nrelic {} ({})\n{}\n",
         env!("CARGO_PKG_VERSION"),

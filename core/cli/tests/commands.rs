@@ -115,6 +115,9 @@ fn exit_codes_tell_usage_from_failure() {
         (&["schedule", "--dot", "--text"], 1),
         (&["shader", "x", "--stage", "hs"], 1),
         (&["shader", "x", "--stage", "cs", "--set", "rsrc1=lots"], 1),
+        (&["nid", ""], 1),
+        (&["run", "/nonexistent", "--frames", "0"], 1),
+        (&["run", "/nonexistent", "--to-intel=maybe"], 1),
         (&["info", "/nonexistent"], 2),
         (&["run", "/nonexistent"], 2),
         (&["relink", "/nonexistent"], 2),
@@ -188,14 +191,16 @@ fn the_schedule_shows_every_stage_as_text_and_as_a_graph() {
 fn files_that_are_no_programs_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
-    for (bytes, words) in [
-        (&b"\x54\x14\xf5\xee"[..], "SELF container"),
-        (b"\x7fFIH", "package"),
-        (b"text", "nothing that Relic knows"),
+    let own = fs::read(env!("CARGO_BIN_EXE_relic")).unwrap();
+    for (bytes, words, expected) in [
+        (&b"\x54\x14\xf5\xee"[..], "SELF container", 0),
+        (b"\x7fFIH", "package", 0),
+        (b"text", "nothing that Relic knows", 2),
+        (&own[..4096], "no console's", 2),
     ] {
         fs::write(&file, bytes).unwrap();
         let (code, stdout, _) = run(relic().arg("info").arg(&file));
-        assert_eq!(code, Some(0));
+        assert_eq!(code, Some(expected));
         assert!(stdout.contains(words), "{stdout}");
     }
     fs::write(&file, b"PM4CAP01 and then nothing").unwrap();
@@ -285,6 +290,42 @@ fn info_lists_imports_and_what_relic_has() {
 }
 
 #[test]
+fn info_knows_what_the_title_itself_answers() {
+    let Some(guest) = Guest::build("title", None) else {
+        return;
+    };
+    let info = |file: &str| run(guest.relic().arg("info").arg(guest.path(file)));
+    let (code, text, _) = info("title/sce_module/libsecond.prx");
+    assert_eq!(code, Some(0), "{text}");
+    assert!(
+        text.contains("by sce_module/libfirst.prx") && text.contains(" 0 not\n"),
+        "{text}"
+    );
+    let (_, text, _) = info("title/eboot.bin");
+    assert!(
+        text.contains("by sce_module/libfirst.prx") && text.contains("by sce_module/libsecond.prx"),
+        "{text}"
+    );
+    // Alone it has nobody to ask.
+    fs::create_dir(guest.path("alone")).unwrap();
+    fs::rename(
+        guest.path("title/sce_module/libsecond.prx"),
+        guest.path("alone/libsecond.prx"),
+    )
+    .unwrap();
+    let (_, text, _) = info("alone/libsecond.prx");
+    assert!(
+        text.contains(" 0 by the title itself") && text.contains("NOT IMPLEMENTED"),
+        "{text}"
+    );
+    // A file beside it that can't be read is told, and is no failure.
+    fs::write(guest.path("alone/libbroken.prx"), b"\x7fELF and no more").unwrap();
+    let (code, text, _) = info("alone/libsecond.prx");
+    assert_eq!(code, Some(0));
+    assert!(text.contains("libbroken.prx can't be read"), "{text}");
+}
+
+#[test]
 fn a_relinked_program_stands_on_its_own() {
     let Some(guest) = Guest::build("hello", None) else {
         return;
@@ -341,6 +382,14 @@ fn what_relinking_writes_beside_the_program() {
         imports.iter().any(|import| import["name"] == "printf"),
         "{registry}"
     );
+    let segments = registry["objects"][0]["segments"].as_array().unwrap();
+    assert_eq!(segments[0]["input"], segments[0]["output"], "{registry}");
+    assert!(
+        segments
+            .iter()
+            .any(|segment| segment["reader"] == "it holds no code"),
+        "{registry}"
+    );
     assert!(fs::read(saved.join("eboot.bin")).unwrap() == fs::read(built.eboot()).unwrap());
     assert!(saved.join("patches.toml").is_file());
     assert!(
@@ -362,6 +411,30 @@ fn what_relinking_writes_beside_the_program() {
         (Some(2), true),
         "{err}"
     );
+
+    // Names need not be text.
+    use std::os::unix::ffi::OsStrExt as _;
+    let odd = built.path("odd").join(std::ffi::OsStr::from_bytes(b"\xff eboot"));
+    fs::create_dir(built.path("odd")).unwrap();
+    fs::copy(built.eboot(), &odd).unwrap();
+    let (code, _, err) = run(built
+        .relic()
+        .arg("relink")
+        .arg(&odd)
+        .arg("-o")
+        .arg(odd.with_extension("app"))
+        .arg("--save-inputs")
+        .arg(built.path("odd/saved"))
+        .arg("--registry"));
+    assert_eq!(code, Some(0), "{err}");
+
+    // Devices have no end.
+    let (code, _, err) = run(built
+        .relic()
+        .arg("relink")
+        .arg(built.eboot())
+        .args(["--patches", "/dev/zero"]));
+    assert_eq!((code, err.contains("no ordinary file")), (Some(2), true), "{err}");
 
     // A folder with something in it is nobody's to fill.
     let (code, _, err) = run(built
@@ -441,6 +514,139 @@ fn run_refuses_variables_that_say_nothing() {
         .env("RELIC_POOL_THREADS", "100000"));
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("RELIC_POOL_THREADS"), "{stderr}");
+}
+
+#[test]
+fn run_refuses_what_would_fail_later() {
+    let Some(guest) = Guest::build("hello", None) else {
+        return;
+    };
+    let run_it = |option: &str, path: &Path| {
+        run(guest
+            .relic()
+            .args(["run", "--headless", option])
+            .arg(path)
+            .arg(guest.eboot()))
+    };
+    for (option, path, part) in [
+        (
+            "--screenshot",
+            guest.path("nowhere/last.png"),
+            "there is no folder",
+        ),
+        ("--screenshot", guest.path("title"), "it is a folder"),
+        ("--pictures", guest.eboot(), "it is no folder"),
+        (
+            "--pictures",
+            guest.path("title/eboot.bin/more/pictures"),
+            "there is no folder",
+        ),
+    ] {
+        let (code, stdout, stderr) = run_it(option, &path);
+        assert_eq!(code, Some(2), "{option}: {stderr}");
+        assert!(stderr.contains(part) && stdout.is_empty(), "{stderr}{stdout}");
+    }
+    assert_eq!(run_it("--pictures", &guest.path("new/pictures")).0, Some(5));
+
+    let with = |name: &str, value: &Path| {
+        run(guest
+            .relic()
+            .args(["run", "--headless"])
+            .arg(guest.eboot())
+            .env(name, value))
+    };
+    for (name, value, part) in [
+        ("RELIC_RUNTIME_LIBRARY", guest.eboot(), "relic_start"),
+        ("RELIC_LOG", "loud".into(), "names no log lines"),
+        ("RELIC_FRAMES", "0".into(), "RELIC_FRAMES"),
+    ] {
+        let (code, stdout, stderr) = with(name, &value);
+        assert_eq!(code, Some(2), "{name}: {stderr}");
+        assert!(stderr.contains(part) && stdout.is_empty(), "{stderr}{stdout}");
+    }
+}
+
+/// Address in a program of some bytes of its file.
+fn address_of(file: &[u8], wanted: &[u8]) -> u64 {
+    let at = file
+        .windows(wanted.len())
+        .position(|window| window == wanted)
+        .unwrap() as u64;
+    let word = |at: usize| u64::from_le_bytes(file[at..at + 8].try_into().unwrap());
+    let table = word(32) as usize;
+    let headers = (0..usize::from(file[56])).map(|index| table + 56 * index);
+    headers
+        .filter(|header| file[*header] == 1)
+        .find_map(|header| {
+            let inside = at.checked_sub(word(header + 8))?;
+            (inside < word(header + 32)).then(|| word(header + 16) + inside)
+        })
+        .unwrap()
+}
+
+#[test]
+fn run_converts_as_relink_does_and_keeps_each_result() {
+    let source = r#"#include <relic/guest.h>
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            if (argc > 1)
+                __asm__ volatile("syscall" ::: "rcx", "r11", "memory");
+            __asm__ volatile("sha1msg1 %xmm1, %xmm1; nop");
+            puts("unpatched text");
+            return 0;
+        }"#;
+    let Some(guest) = Guest::build("converted", Some(source)) else {
+        return;
+    };
+    let file = fs::read(guest.eboot()).unwrap();
+    let patches = guest.path("patches.toml");
+    let patch = |replace: &str| {
+        let address = address_of(&file, b"unpatched");
+        let text = format!(
+            "format = 1\n[[patch]]\nname = \"p\"\ntarget = \"eboot.bin\"\n[[patch.write]]\n\
+             address = {address}\nexpect = \"75 6e\"\nreplace = \"{replace}\"\n"
+        );
+        fs::write(&patches, text).unwrap();
+    };
+    fs::create_dir(guest.path("cache")).unwrap();
+    let programs = || {
+        let all = files_below(&guest.path("cache")).into_iter();
+        all.filter(|path| path.ends_with("app")).count()
+    };
+    let run_it = |options: &[&str]| {
+        run(guest
+            .relic()
+            .args(["run", "--headless"])
+            .arg(guest.eboot())
+            .args(options))
+    };
+    let (code, _, stderr) = run_it(&[]);
+    assert_eq!(
+        (code, stderr.contains("--syscalls=trap")),
+        (Some(2), true),
+        "{stderr}"
+    );
+    let named = patches.display().to_string();
+    patch("52 65");
+    for (options, expected) in [
+        (&["--syscalls=trap"][..], "unpatched text\n"),
+        (&["--syscalls=trap", "--to-intel=no-sha"], "unpatched text\n"),
+        (&["--syscalls=trap", "--to-intel=sha"], "unpatched text\n"),
+        (&["--syscalls=trap", "--unused-filter=2"], "unpatched text\n"),
+        (&["--syscalls=trap", "--patches", &named], "Repatched text\n"),
+    ] {
+        let before = programs();
+        for _ in 0..2 {
+            let (code, stdout, stderr) = run_it(options);
+            assert_eq!((code, &*stdout), (Some(0), expected), "{options:?}: {stderr}");
+        }
+        assert_eq!(programs(), before + 1, "{options:?}");
+    }
+    // Other patches in the same file are another program.
+    patch("44 65");
+    let (_, stdout, _) = run_it(&["--syscalls=trap", "--patches", &named]);
+    assert_eq!(stdout, "Depatched text\n");
 }
 
 #[test]

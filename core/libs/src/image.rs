@@ -9,6 +9,7 @@ use relic_core::{
 };
 
 use crate::{
+    mapped::{Mapped, Segment},
     pointer::{address_of, host},
     process,
 };
@@ -163,12 +164,21 @@ impl Image {
         }
     }
 
-    /// The image's segments: range, and whether it may be written.
-    fn segments(self) -> Vec<(GuestRange, bool)> {
-        let mut search = (self.base().0, Vec::new());
-        // SAFETY: the callback gets `search` back and keeps nothing.
-        unsafe { libc::dl_iterate_phdr(Some(collect_segments), (&raw mut search).cast()) };
-        search.1
+    /// What the OS loader has mapped of it.
+    pub(crate) fn mapped(self) -> Option<Mapped> {
+        Mapped::at(self.base())
+    }
+
+    /// Its segments that were the guest's: the tables begin the first that the relinker appended.
+    pub(crate) fn guest_segments(self) -> Vec<Segment> {
+        let segments = self.mapped().map(|mapped| mapped.segments).unwrap_or_default();
+        let tables = address_of(self.0);
+        let own = segments.iter().position(|segment| segment.contains(tables));
+        segments[..own.unwrap_or(segments.len())].to_vec()
+    }
+
+    fn segments(self) -> Vec<Segment> {
+        self.mapped().map(|mapped| mapped.segments).unwrap_or_default()
     }
 
     /// Puts the image's segments into the region table, so that the GPU may read its data.
@@ -180,7 +190,9 @@ impl Image {
                 base: self.base(),
             });
         }
-        for (range, writable) in segments {
+        // Code that nobody may read is no memory to anyone.
+        for segment in segments.into_iter().filter(Segment::readable) {
+            let (range, writable) = (segment.pages(), segment.writable());
             let name = format!("{name} image");
             // SAFETY: the loader mapped these pages, and `unregister` goes before it unmaps them.
             let entered = unsafe { process::memory().map(range, host(range.start().0), writable, &name) };
@@ -194,8 +206,8 @@ impl Image {
 
     /// Takes them out again, in front of unmapping.
     pub(crate) fn unregister(self) {
-        for (range, _) in self.segments() {
-            process::memory().unmap(range);
+        for segment in self.segments().into_iter().filter(Segment::readable) {
+            process::memory().unmap(segment.pages());
         }
     }
 
@@ -254,31 +266,6 @@ fn line(import: &Import) -> String {
         import.name
     };
     format!("\n  {:<24} {:<48} {}", import.library, name, import.nid)
-}
-
-unsafe extern "C" fn collect_segments(
-    info: *mut libc::dl_phdr_info,
-    _size: usize,
-    search: *mut c_void,
-) -> c_int {
-    // SAFETY: `segments` passes this, and nothing else refers to it meanwhile.
-    let search = unsafe { &mut *search.cast::<(u64, Vec<(GuestRange, bool)>)>() };
-    // SAFETY: the loader's record is valid during the callback.
-    let info = unsafe { &*info };
-    if info.dlpi_addr != search.0 {
-        return 0;
-    }
-    for i in 0..usize::from(info.dlpi_phnum) {
-        // SAFETY: the loader counts its program headers.
-        let header = unsafe { &*info.dlpi_phdr.add(i) };
-        if header.p_type == libc::PT_LOAD && header.p_memsz > 0 {
-            let start = (search.0 + header.p_vaddr) & !0xfff;
-            let end = (search.0 + header.p_vaddr + header.p_memsz + 0xfff) & !0xfff;
-            let range = GuestRange::new(GuestAddress(start), end - start);
-            search.1.push((range, header.p_flags & libc::PF_W != 0));
-        }
-    }
-    1
 }
 
 /// The range of import slots that the loader has made read-only, opened while it lives.

@@ -26,6 +26,7 @@ mod libSceVideoOut;
 mod libc;
 mod libkernel;
 mod log;
+mod mapped;
 mod modules;
 mod pointer;
 mod process;

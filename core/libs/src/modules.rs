@@ -19,7 +19,10 @@ use relic_core::{
 
 use crate::{
     image::{Image, ImageError, Missing},
-    log, start,
+    libkernel::module::Module,
+    log,
+    mapped::Mapped,
+    start,
 };
 
 /// A module's initialiser or finaliser: size and address of the arguments, and a third argument that is 0.
@@ -34,7 +37,7 @@ pub(crate) enum ModuleError {
     Load { path: &'static str, reason: String },
     #[error("module {path}: {source}")]
     Image { path: &'static str, source: ImageError },
-    #[error("module {path} needs {count} data objects that nobody provides:{list}")]
+    #[error("module {path} needs {} that nobody provides:{list}", start::data_objects(*count))]
     MissingData {
         path: &'static str,
         count: usize,
@@ -309,6 +312,65 @@ pub(crate) fn find(path: &str) -> Option<Place> {
         _ => None,
     };
     exact.or(by_name).map(|(place, _)| place)
+}
+
+/// The listed module with this name, without regard to its folder and what its file name ends in.
+pub(crate) fn named(name: &str) -> Option<Place> {
+    let title = TITLE.get()?;
+    let stem = |path: &str| {
+        let file_name = path.rsplit('/').next().unwrap_or(path);
+        file_name.split('.').next().unwrap_or(file_name).to_lowercase()
+    };
+    let wanted = name.to_lowercase();
+    title.places().find(|place| stem(file_name(*place)) == wanted)
+}
+
+/// A listed module's file name in the title.
+pub(crate) fn file_name(place: Place) -> &'static str {
+    let Some(title) = TITLE.get() else { return "" };
+    let path = title
+        .record(place)
+        .map_or("", |record| title.program.text(record.path));
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// The program.
+pub(crate) fn program() -> Option<Image> {
+    TITLE.get().map(|title| title.program)
+}
+
+/// The modules in memory, in the order of the program's list.
+pub(crate) fn loaded_places() -> Vec<Place> {
+    let guard = loaded();
+    let mut places: Vec<Place> = guard.iter().flat_map(HashMap::keys).copied().collect();
+    places.sort_unstable();
+    places
+}
+
+/// A module in memory, and how often it is in use.
+pub(crate) fn loaded_image(place: Place) -> Option<(Image, usize)> {
+    let guard = loaded();
+    let entry = guard.as_ref()?.get(&place)?;
+    Some((entry.image, entry.references))
+}
+
+/// Which of the title's objects a mapped file is.
+pub(crate) fn around(mapped: &Mapped) -> Option<Module> {
+    let tables = |image: Image| crate::pointer::address_of(image.info());
+    let holds = |image: Image| {
+        mapped
+            .segments
+            .iter()
+            .any(|segment| segment.contains(tables(image)))
+    };
+    if program().is_some_and(holds) {
+        return Some(Module::Program);
+    }
+    let guard = loaded();
+    let mut entries = guard.iter().flatten();
+    entries
+        .find(|(_, entry)| holds(entry.image))
+        .map(|(place, _)| Module::Title(*place))
 }
 
 /// Loads and initialises a module for the program. Returns what its initialiser returned.

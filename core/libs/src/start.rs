@@ -27,7 +27,8 @@ enum StartError {
     #[error(transparent)]
     Module(#[from] ModuleError),
     #[error(
-        "the program needs {count} data objects that nobody provides:{list}\nit can't start without them; `relic info` shows what is there"
+        "the program needs {} that nobody provides:{list}\nit can't start without them; `relic info` shows what is there",
+        data_objects(*count)
     )]
     MissingData { count: usize, list: String },
 }
@@ -87,6 +88,14 @@ unsafe fn prepare(initial_stack: *mut usize, info: *const ProgramInfo) -> Result
     Ok(GuestAddress(program.at(program.info().entry)))
 }
 
+/// So many data objects, in words.
+pub(crate) fn data_objects(count: usize) -> String {
+    match count {
+        1 => "1 data object".to_owned(),
+        count => format!("{count} data objects"),
+    }
+}
+
 /// Says on stderr which functions nobody provides.
 pub(crate) fn list_missing(missing: &mut Missing) {
     if missing.functions.is_empty() {
@@ -99,8 +108,11 @@ pub(crate) fn list_missing(missing: &mut Missing) {
     // Writing to a String never fails, and there is nowhere to complain when stderr is closed.
     let _ = writeln!(
         text,
-        "relic: {} imported functions are not implemented; calling one ends the program:{}",
-        missing.functions.len(),
+        "relic: {} not implemented; calling one ends the program:{}",
+        match missing.functions.len() {
+            1 => "1 imported function is".to_owned(),
+            count => format!("{count} imported functions are"),
+        },
         missing.functions.concat()
     );
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -355,7 +367,7 @@ mod tests {
             (
                 "data",
                 2,
-                &[list, "1 data objects", Nid::of("sceData").to_string().leak()],
+                &[list, "1 data object that", Nid::of("sceData").to_string().leak()],
             ),
             ("magic", 2, &["relink the program"]),
         ] {

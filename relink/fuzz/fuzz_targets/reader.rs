@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use relic_relink::{
-    FilterLevel, SystemCallPolicy,
+    FilterLevel, Lowerings, SystemCallPolicy, Target,
     input::{ObjectKind, container},
     plan::Rules,
     relink_object,
@@ -16,7 +16,10 @@ fuzz_target!(|data: &[u8]| {
             let rules = Rules {
                 system_calls: SystemCallPolicy::Trap,
                 filter,
-                to_intel: true,
+                lowerings: Lowerings {
+                    target: Target::NoSha,
+                    exact_reciprocals: true,
+                },
             };
             let Ok((image, report)) = relink_object(&bytes, kind, rules) else {
                 continue;

@@ -1,5 +1,7 @@
 //! Finding instructions: byte pairs first, then control flow around each.
 
+use std::ops::Range;
+
 use hashbrown::HashMap;
 use iced_x86::{Instruction, Mnemonic};
 use rayon::prelude::*;
@@ -9,7 +11,7 @@ use crate::address::{ImageAddress, ImageRange};
 use super::{
     Code,
     functions::Function,
-    search::{pairs, references},
+    search::{Reference, pairs, references},
 };
 
 /// What was found.
@@ -31,6 +33,15 @@ impl Code<'_> {
     ) -> Found<T> {
         let mut candidates = pairs(self, contains);
         candidates.retain(|address| filter(*address));
+        self.find_at(candidates, wanted)
+    }
+
+    /// As [`Self::find`], of instructions that cover one of these places, which ascend.
+    pub fn find_at<T: Send>(
+        &self,
+        candidates: Vec<ImageAddress>,
+        wanted: impl Fn(&Instruction) -> Option<T> + Sync,
+    ) -> Found<T> {
         // Candidates ascend, so those of one function stand together.
         // Waking other threads takes longer than a small program does.
         let pieces: Vec<Vec<(Place, &[ImageAddress])>> = if candidates.len() <= CHUNK {
@@ -42,17 +53,24 @@ impl Code<'_> {
                 .collect()
         };
         let mut gaps: Vec<ImageRange> = Vec::new();
-        let mut functions: Vec<(Function, &[ImageAddress])> = Vec::new();
+        let mut functions: Vec<(Function, Range<usize>)> = Vec::new();
+        let mut at = 0;
         for (place, addresses) in pieces.into_iter().flatten() {
+            let own = at..at + addresses.len();
+            at = own.end;
             match place {
-                Place::Function(function) => functions.push((function, addresses)),
-                // A gap on the border of two chunks is there twice.
+                // A function or gap on the border of two chunks is there twice.
+                Place::Function(function) => match functions.last_mut() {
+                    Some((last, all)) if *last == function => all.end = own.end,
+                    _ => functions.push((function, own)),
+                },
                 Place::Gap(gap) if gaps.last() != Some(&gap) => gaps.push(gap),
                 Place::Gap(_) => {}
             }
         }
-        let explore = |(function, addresses): &(Function, &[ImageAddress])| {
+        let explore = |(function, own): &(Function, Range<usize>)| {
             let mut found = Vec::new();
+            let addresses = candidates.get(own.clone()).unwrap_or_default();
             self.explore_for(function, addresses, &mut |instruction| {
                 found.extend(wanted(instruction));
             });
@@ -127,72 +145,86 @@ fn in_gaps<T: Send>(
         let index = after.checked_sub(1)?;
         gaps.get(index)?.covers(address, 1).then_some(index)
     };
+    let gap_of_place = |reference: &Reference| gap_of(reference.place);
+    let mut found = references(code, within, &[0], |target| gap_of(target).is_some());
+    found.retain(|reference| gap_of(reference.target) != gap_of_place(reference));
+    found.sort_unstable_by_key(|reference| reference.place);
     // What is branched to is code; what only has its address taken may be data too.
     let mut branched: HashMap<usize, Vec<ImageAddress>> = HashMap::new();
     let mut taken: HashMap<usize, Vec<ImageAddress>> = HashMap::new();
-    for reference in references(code, within, &[0], |target| gap_of(target).is_some()) {
-        if let Some(gap) = gap_of(reference.target)
-            && gap_of(reference.place) != Some(gap)
-        {
-            let roots = match use_of(code, reference.place, reference.target) {
-                Some(Use::Branch) => &mut branched,
-                Some(Use::Address) => &mut taken,
-                None => continue,
+    for (target, usage) in uses_of(code, &found) {
+        if let Some(gap) = gap_of(target) {
+            let roots = match usage {
+                Use::Branch => &mut branched,
+                Use::Address => &mut taken,
             };
-            roots.entry(gap).or_default().push(reference.target);
+            roots.entry(gap).or_default().push(target);
         }
     }
     gaps.par_iter()
         .enumerate()
         .flat_map_iter(|(index, gap)| {
-            let mut all = Vec::new();
-            let open = branched.get(&index).cloned().unwrap_or_default();
-            code.explore_from(*gap, open, &mut |instruction| {
-                all.extend(wanted(instruction));
-            });
-            let mut open = taken.get(&index).cloned().unwrap_or_default();
-            open.extend_from_slice(code.entry_points_in(*gap));
-            open.sort_unstable();
-            open.dedup();
-            for root in open {
-                let mut found = Vec::new();
-                let explored = code.explore_from(*gap, vec![root], &mut |instruction| {
-                    found.extend(wanted(instruction));
-                });
-                if explored.is_code {
-                    all.append(&mut found);
-                }
-            }
-            all
+            let mut certain = branched.get(&index).cloned().unwrap_or_default();
+            certain.sort_unstable();
+            certain.dedup();
+            let mut doubtful = taken.get(&index).cloned().unwrap_or_default();
+            doubtful.extend_from_slice(code.entry_points_in(*gap));
+            doubtful.sort_unstable();
+            doubtful.dedup();
+            code.explore_gap(*gap, certain, doubtful, wanted)
         })
         .collect()
 }
 
 /// How an instruction uses an address in code.
+#[derive(Clone, Copy)]
 enum Use {
     Branch,
     Address,
 }
 
-/// How the instruction uses `target` whose displacement stands at `place`. Where no function is known around it, it is
-/// taken for a branch.
-fn use_of(code: &Code<'_>, place: ImageAddress, target: ImageAddress) -> Option<Use> {
-    let Some(function) = code.functions.around(place) else {
-        return Some(Use::Branch);
-    };
-    let mut found = None;
-    code.explore(&function, &mut |instruction| {
-        if covers(instruction, place) {
-            if instruction.near_branch_target() == target.0 {
-                found = Some(Use::Branch);
-            } else if instruction.mnemonic() == Mnemonic::Lea
-                && instruction.ip_rel_memory_address() == target.0
-            {
-                found = Some(Use::Address);
-            }
+/// How instructions use the targets of references, which ascend by their places. A place in no known function is taken
+/// for a branch.
+fn uses_of(code: &Code<'_>, found: &[Reference]) -> Vec<(ImageAddress, Use)> {
+    let mut uses = Vec::new();
+    let mut by_function: Vec<(Function, &[Reference])> = Vec::new();
+    let mut rest = found;
+    while let Some(first) = rest.first() {
+        let function = code.functions.around(first.place);
+        let end = function.map_or(ImageAddress(0), |function| function.range.end());
+        let count = rest.partition_point(|reference| reference.place < end).max(1);
+        let (own, others) = rest.split_at(count);
+        match function {
+            Some(function) => by_function.push((function, own)),
+            None => uses.push((first.target, Use::Branch)),
         }
-    });
-    found
+        rest = others;
+    }
+    uses.par_extend(by_function.par_iter().flat_map_iter(|(function, references)| {
+        let places: Vec<ImageAddress> = references.iter().map(|reference| reference.place).collect();
+        let mut uses = Vec::new();
+        code.explore_for(function, &places, &mut |instruction| {
+            let first = places.partition_point(|place| place.0 <= instruction.ip());
+            for reference in references.iter().skip(first) {
+                if !covers(instruction, reference.place) {
+                    break;
+                }
+                uses.extend(use_of(instruction, reference.target));
+            }
+        });
+        uses
+    }));
+    uses
+}
+
+fn use_of(instruction: &Instruction, target: ImageAddress) -> Option<(ImageAddress, Use)> {
+    if instruction.near_branch_target() == target.0 {
+        Some((target, Use::Branch))
+    } else if instruction.mnemonic() == Mnemonic::Lea && instruction.ip_rel_memory_address() == target.0 {
+        Some((target, Use::Address))
+    } else {
+        None
+    }
 }
 
 fn covers(instruction: &Instruction, place: ImageAddress) -> bool {

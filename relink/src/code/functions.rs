@@ -1,9 +1,6 @@
 //! Function bounds by the unwind table, which compilers make for every function, and which the loader keeps.
 
-use gimli::{
-    BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, ParsedEhFrameHdr, Pointer,
-    UnwindSection as _,
-};
+use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Pointer, UnwindSection as _};
 
 use crate::{
     address::{ImageAddress, ImageRange},
@@ -24,7 +21,10 @@ pub struct Functions<'a> {
 
 #[derive(Debug)]
 struct Table<'a> {
-    header: ParsedEhFrameHdr<Bytes<'a>>,
+    /// Address of the table, from which its entries count.
+    start: ImageAddress,
+    /// Pairs: where a function begins, and where its record is. Strictly ascending.
+    entries: &'a [[u8; 8]],
     frames: EhFrame<Bytes<'a>>,
     bases: BaseAddresses,
 }
@@ -60,74 +60,52 @@ impl<'a> Functions<'a> {
     #[must_use]
     pub fn around(&self, address: ImageAddress) -> Option<Function> {
         let table = self.table.as_ref()?;
-        let pointer = table.header.table()?.lookup(address.0, &table.bases).ok()?;
         table
-            .function(pointer)
+            .function(table.behind(address).checked_sub(1)?)
             .filter(|function| function.range.covers(address, 1))
+    }
+
+    /// Whether a function begins at an address.
+    #[must_use]
+    pub fn begins_at(&self, address: ImageAddress) -> bool {
+        let index = |table: &Table<'_>| table.behind(address).checked_sub(1);
+        self.table
+            .as_ref()
+            .is_some_and(|table| index(table).and_then(|index| table.start(index)) == Some(address))
+    }
+
+    /// Where the unwind table is.
+    #[must_use]
+    pub fn frames(&self) -> Option<ImageAddress> {
+        self.table
+            .as_ref()
+            .and_then(|table| table.bases.eh_frame.section)
+            .map(ImageAddress)
     }
 
     /// All functions, in the order of their addresses.
     #[must_use]
     pub fn all(&self) -> Vec<Function> {
-        let Some(table) = &self.table else {
-            return Vec::new();
-        };
-        let mut all = Vec::new();
-        if let Some(search) = table.header.table() {
-            let mut entries = search.iter(&table.bases);
-            while let Ok(Some((_, pointer))) = entries.next() {
-                all.extend(table.function(pointer));
-            }
-        }
-        all.sort_unstable_by_key(|function| function.range.start);
-        all.dedup_by_key(|function| function.range.start);
-        all
+        let tables = self.table.iter();
+        tables
+            .flat_map(|table| (0..table.entries.len()).filter_map(|index| table.function(index)))
+            .collect()
     }
 
     /// The range around an address that no function covers: up to the nearest functions, or to the ends of `within`.
     #[must_use]
     pub fn gap_around(&self, address: ImageAddress, within: ImageRange) -> ImageRange {
-        let mut gap = within;
-        let Some(table) = &self.table else { return gap };
-        let Some(search) = table.header.table() else {
-            return gap;
-        };
-        // The entry at or below the address, which does not cover it.
-        if let Ok(pointer) = search.lookup(address.0, &table.bases)
-            && let Some(below) = table.function(pointer)
-            && below.range.end() <= address
-            && below.range.end() > gap.start
-        {
-            gap.size = gap.end().0 - below.range.end().0;
-            gap.start = below.range.end();
+        let Some(table) = &self.table else { return within };
+        let next = table.behind(address);
+        let below = next.checked_sub(1).and_then(|index| table.function(index));
+        let start = below.map_or(within.start, |below| below.range.end().max(within.start));
+        let end = table
+            .start(next)
+            .map_or(within.end(), |start| start.min(within.end()));
+        ImageRange {
+            start,
+            size: end.0.saturating_sub(start.0),
         }
-        // The next entry: entries are found by address only, so double the step until one begins above.
-        let mut step = 16;
-        while address.0 + step < within.end().0 {
-            if let Ok(pointer) = search.lookup(address.0 + step, &table.bases)
-                && let Some(next) = table.function(pointer)
-                && next.range.start > address
-            {
-                // Between the two may be a nearer one.
-                let (mut low, mut high) = (address.0, next.range.start.0);
-                while high - low > 1 {
-                    let middle = low + (high - low) / 2;
-                    let nearer = search
-                        .lookup(middle, &table.bases)
-                        .ok()
-                        .and_then(|pointer| table.function(pointer))
-                        .filter(|function| function.range.start > address);
-                    match nearer {
-                        Some(nearer) => high = nearer.range.start.0,
-                        None => low = middle,
-                    }
-                }
-                gap.size = high - gap.start.0;
-                break;
-            }
-            step *= 2;
-        }
-        gap
     }
 }
 
@@ -146,38 +124,69 @@ impl<'a> Table<'a> {
         let header = EhFrameHdr::new(bytes, LittleEndian);
         let bases = BaseAddresses::default().set_eh_frame_hdr(start.0);
         let header = header.parse(&bases, 8).ok()?;
-        header.table()?;
         let Pointer::Direct(frames) = header.eh_frame_ptr() else {
             return None;
         };
+        let count = u32::from_le_bytes(*bytes.get(COUNT..)?.first_chunk()?) as usize;
+        let (entries, _) = bytes.get(COUNT + 4..)?.as_chunks::<8>();
+        let entries = entries.get(..count)?;
+        // What is not sorted can't be searched; and that functions don't overlap bounds the work on all of them.
+        let ascending = |pair: &[[u8; 8]]| entry(&pair[0]).0 < entry(&pair[1]).0;
+        entries.windows(2).all(ascending).then_some(())?;
         let load = object.segments.load_of(ImageAddress(frames), 1)?;
         Some(Self {
-            header,
+            start,
+            entries,
             frames: EhFrame::new(bytes_at(load, ImageAddress(frames))?, LittleEndian),
             bases: bases.set_eh_frame(frames),
         })
     }
 
-    fn function(&self, pointer: Pointer) -> Option<Function> {
-        let (Pointer::Direct(address), Pointer::Direct(frames)) = (pointer, self.header.eh_frame_ptr())
-        else {
-            return None;
-        };
-        let offset = usize::try_from(address.checked_sub(frames)?).ok()?.into();
+    /// The first entry whose function begins behind an address.
+    fn behind(&self, address: ImageAddress) -> usize {
+        self.entries
+            .partition_point(|bytes| self.at(entry(bytes).0) <= address)
+    }
+
+    fn at(&self, distance: i32) -> ImageAddress {
+        ImageAddress(self.start.0.wrapping_add_signed(i64::from(distance)))
+    }
+
+    /// Where the function of an entry begins.
+    fn start(&self, index: usize) -> Option<ImageAddress> {
+        self.entries.get(index).map(|bytes| self.at(entry(bytes).0))
+    }
+
+    /// The function of an entry, which ends in front of the next one's at the latest.
+    fn function(&self, index: usize) -> Option<Function> {
+        let record = self.at(entry(self.entries.get(index)?).1);
+        let offset = usize::try_from(record.0.checked_sub(self.bases.eh_frame.section?)?).ok()?;
         let fde = self
             .frames
-            .fde_from_offset(&self.bases, offset, EhFrame::cie_from_offset)
+            .fde_from_offset(&self.bases, offset.into(), EhFrame::cie_from_offset)
             .ok()?;
         let landing_pads = match fde.lsda() {
             Some(Pointer::Direct(address)) => Some(ImageAddress(address)),
             _ => None,
         };
+        let start = ImageAddress(fde.initial_address());
+        // A record of another function, or one that wraps around, belongs to no code.
+        (Some(start) == self.start(index)).then_some(())?;
+        let end = start.0.checked_add(fde.len())?;
+        let end = self.start(index + 1).map_or(end, |next| next.0.min(end));
         let range = ImageRange {
-            start: ImageAddress(fde.initial_address()),
-            size: fde.len(),
+            start,
+            size: end - start.0,
         };
-        // A record that wraps around belongs to no code.
-        range.start.0.checked_add(range.size)?;
         Some(Function { range, landing_pads })
     }
+}
+
+/// Where the count of entries stands in the table.
+const COUNT: usize = 8;
+
+/// Both distances of an entry.
+fn entry(bytes: &[u8; 8]) -> (i32, i32) {
+    let [a, b, c, d, rest @ ..] = *bytes;
+    (i32::from_le_bytes([a, b, c, d]), i32::from_le_bytes(rest))
 }

@@ -8,15 +8,20 @@
 pub mod find;
 pub mod flow;
 pub mod functions;
+pub mod reads;
 pub mod search;
 pub mod syscalls;
 
-use std::sync::OnceLock;
+use std::sync::{
+    OnceLock,
+    atomic::{AtomicU64, Ordering},
+};
 
 use rayon::prelude::*;
 
 use crate::{
     address::{ImageAddress, ImageRange},
+    error::RelinkError,
     input::{
         Object,
         relocations::RelocationKind,
@@ -36,6 +41,8 @@ pub struct Code<'a> {
     pub functions: Functions<'a>,
     /// Addresses in code that data, exports or the headers hold, ascending: see [`Self::entry_points`].
     entry_points: OnceLock<Vec<ImageAddress>>,
+    /// The lowest address of code that leads nowhere in too many ways; all ones for none.
+    tangle: AtomicU64,
 }
 
 /// One executable segment.
@@ -79,6 +86,25 @@ impl<'a> Code<'a> {
             segments,
             functions: Functions::of(object),
             entry_points: OnceLock::new(),
+            tangle: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    fn note_tangle(&self, start: ImageAddress) {
+        self.tangle.fetch_min(start.0, Ordering::Relaxed);
+    }
+
+    /// Whether everything that was asked so far was looked at to its end.
+    ///
+    /// # Errors
+    ///
+    /// [`RelinkError::Tangled`] where that would have taken work without bound.
+    pub fn check(&self) -> Result<(), RelinkError> {
+        match self.tangle.load(Ordering::Relaxed) {
+            u64::MAX => Ok(()),
+            start => Err(RelinkError::Tangled {
+                start: ImageAddress(start),
+            }),
         }
     }
 

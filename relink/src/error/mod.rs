@@ -317,6 +317,14 @@ pub enum RelinkError {
         /// The first of them.
         places: String,
     },
+    /// Control flow that no compiler makes.
+    #[error(
+        "the code around {start} leads to bytes that are no instructions in so many ways that following them all has no bound; with --syscalls=keep, --unused-filter=0 and without --to-intel nothing looks at it"
+    )]
+    Tangled {
+        /// Where the function, or the code without known bounds, begins.
+        start: ImageAddress,
+    },
     /// The unused-import filter can't analyse the program.
     #[error("the unused-import filter can't analyse this: {reason}; use a lower --unused-filter level")]
     Filter {

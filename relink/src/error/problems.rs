@@ -20,9 +20,9 @@ pub enum LowerProblem {
     /// Nobody knows who branches where.
     #[error("it is shorter than a jump, and in no function whose bounds are known")]
     NoBounds,
-    /// Another one follows.
-    #[error("the jump to the replacement of the one at {other} covers it")]
-    Adjacent {
+    /// Another one begins inside it.
+    #[error("branches lead both to it and into its bytes, where another one to replace begins at {other}")]
+    Overlap {
         /// The other.
         other: ImageAddress,
     },
@@ -201,7 +201,7 @@ pub enum SymbolProblem {
     },
     /// A TLS import.
     #[error(
-        "a thread-local variable is imported; the OS loader can bind one only to a library of the same TLS layout"
+        "a thread-local variable is imported, and no file of the title exports it: is a module missing? --module-dir names folders with more"
     )]
     ThreadLocalImport,
     /// A kind that can't be imported.

@@ -7,8 +7,10 @@ use iced_x86::{
     },
 };
 
+use super::{reciprocals::Reciprocal, sha::Sha};
+
 /// The 128 bytes below the stack pointer that code may use without saying so.
-const RED_ZONE: i32 = 0x80;
+pub(super) const RED_ZONE: i32 = 0x80;
 /// Bytes in a cache line.
 const LINE: i32 = 64;
 
@@ -56,6 +58,10 @@ pub enum Sequence {
     },
     /// RDPRU: the time-stamp counter for the two counters that it reads, 0 for any other.
     ReadCounter,
+    /// One of the SHA instructions.
+    Sha(Sha),
+    /// A reciprocal.
+    Reciprocal(Reciprocal),
 }
 
 impl Sequence {
@@ -172,6 +178,8 @@ impl Sequence {
                 a.set_label(&mut done)?;
                 a.zero_bytes()?;
             }
+            Self::Sha(sha) => sha.assemble(a)?,
+            Self::Reciprocal(reciprocal) => reciprocal.assemble(a)?,
         }
         a.popfq()?;
         a.lea(rsp, qword_ptr(rsp + RED_ZONE))

@@ -5,123 +5,237 @@ use std::collections::BTreeMap;
 use iced_x86::{Code as Opcode, FlowControl, Instruction, OpKind, code_asm::registers};
 
 use crate::{
-    address::ImageAddress,
-    code::Code,
+    address::{ImageAddress, ImageRange},
+    code::{Code, flow::is_system_call, search},
     error::{LowerProblem, RelinkError},
 };
 
-use super::{JUMP, Lowering, sequences::Sequence};
+use super::{JUMP, Lowering, Lowerings, Target, reciprocals::Reciprocal, sequences::Sequence, sha::Sha};
 
 /// Two bytes that each instruction holds.
 const PAIRS: [[u8; 2]; 4] = [[0x0f, 0x2b], [0x0f, 0x78], [0x0f, 0x79], [0x0f, 0x01]];
+/// The same of the SHA instructions; `0f` stands in front.
+const SHA_PAIRS: [[u8; 2]; 7] = [
+    [0x38, 0xc8],
+    [0x38, 0xc9],
+    [0x38, 0xca],
+    [0x38, 0xcb],
+    [0x38, 0xcc],
+    [0x38, 0xcd],
+    [0x3a, 0xcc],
+];
 /// `nop` of three bytes, and `pause` with a `nop`.
 const NOP: [u8; 3] = [0x0f, 0x1f, 0x00];
 const PAUSE: [u8; 3] = [0xf3, 0x90, 0x90];
 /// `mfence; stc`: all stores are done, and that went well.
 const COMMIT: [u8; 4] = [0x0f, 0xae, 0xf0, 0xf9];
 
-/// One instruction to replace.
+/// Instructions that are replaced together, one behind the other.
 #[derive(Debug)]
 pub(super) struct Site {
-    pub(super) address: ImageAddress,
-    pub(super) name: &'static str,
-    pub(super) lowering: Lowering,
-    /// The instruction's own length.
-    length: usize,
-    /// The instructions behind it that the jump covers too.
-    pub(super) moved: Vec<Instruction>,
+    /// The first is one to replace. Behind it, where it needs a jump and is shorter than one: what the jump covers too.
+    pub(super) pieces: Vec<Piece>,
+}
+
+/// One instruction of a site.
+#[derive(Debug)]
+pub(super) struct Piece {
+    pub(super) instruction: Instruction,
+    /// Its name and replacement, where it is one to replace; any other moves as it is.
+    pub(super) lowering: Option<(&'static str, Lowering)>,
 }
 
 impl Site {
+    pub(super) fn address(&self) -> ImageAddress {
+        ImageAddress(self.pieces.first().map_or(0, |piece| piece.instruction.ip()))
+    }
+
+    /// Name of the first instruction.
+    pub(super) fn name(&self) -> &'static str {
+        self.replaced().next().map_or("", |(_, name)| name)
+    }
+
+    /// What is replaced: addresses and names.
+    pub(super) fn replaced(&self) -> impl DoubleEndedIterator<Item = (ImageAddress, &'static str)> {
+        self.pieces.iter().filter_map(|piece| {
+            let (name, _) = piece.lowering.as_ref()?;
+            Some((ImageAddress(piece.instruction.ip()), *name))
+        })
+    }
+
+    /// Whether the first instruction may stay as it is.
+    fn is_optional(&self) -> bool {
+        matches!(
+            self.pieces.first().and_then(|piece| piece.lowering.as_ref()),
+            Some((_, Lowering::Sequence(Sequence::Reciprocal(_))))
+        )
+    }
+
+    /// The bytes that stand for the whole site, where it needs no trampoline.
+    pub(super) fn in_place(&self) -> Option<&[u8]> {
+        match self.pieces.as_slice() {
+            [
+                Piece {
+                    lowering: Some((_, Lowering::InPlace(bytes))),
+                    ..
+                },
+            ] => Some(bytes),
+            _ => None,
+        }
+    }
+
     /// How many bytes are replaced.
     pub(super) fn covered(&self) -> usize {
-        self.length + self.moved.iter().map(Instruction::len).sum::<usize>()
+        self.pieces.iter().map(|piece| piece.instruction.len()).sum()
     }
 
     /// Where the code goes on behind them.
     pub(super) fn next(&self) -> ImageAddress {
-        ImageAddress(self.address.0 + self.covered() as u64)
+        ImageAddress(self.address().0 + self.covered() as u64)
     }
 
     /// Whether it goes on there.
     pub(super) fn returns(&self) -> bool {
-        self.moved.last().is_none_or(|last| {
+        self.pieces.last().is_none_or(|last| {
             !matches!(
-                last.flow_control(),
+                last.instruction.flow_control(),
                 FlowControl::UnconditionalBranch | FlowControl::IndirectBranch | FlowControl::Return
             )
         })
     }
 }
 
+/// Instructions to replace by their addresses.
+type Wanted = BTreeMap<u64, Piece>;
+
 /// Finds all sites, in the order of their addresses.
-pub(super) fn find(code: &Code<'_>) -> Result<Vec<Site>, RelinkError> {
+pub(super) fn find(code: &Code<'_>, lowerings: Lowerings) -> Result<Vec<Site>, RelinkError> {
+    let mut wanted = Wanted::new();
+    let mut note = |found: Vec<Piece>| {
+        wanted.extend(found.into_iter().map(|piece| (piece.instruction.ip(), piece)));
+    };
+    let piece = |instruction: &Instruction| {
+        let lowering = Some(lowering(code, instruction, lowerings)?);
+        let instruction = *instruction;
+        Some(Piece {
+            instruction,
+            lowering,
+        })
+    };
+    let mut pairs = match lowerings.target {
+        Target::Amd => Vec::new(),
+        Target::Sha | Target::NoSha => PAIRS.to_vec(),
+    };
+    if lowerings.target == Target::NoSha {
+        pairs.extend(SHA_PAIRS);
+    }
     let found = code.find(
-        &PAIRS,
-        // `0f 01` begins many system instructions; of these, the third byte decides.
+        &pairs,
         |address| match code.bytes_from(address) {
+            // `0f 01` begins many system instructions; of these, the third byte decides.
             Some([0x0f, 0x01, third, ..]) => (0xfa..=0xfd).contains(third),
+            Some([0x38 | 0x3a, ..]) => {
+                let escape = address.0.checked_sub(1).map(ImageAddress);
+                escape.and_then(|escape| code.bytes_from(escape)?.first().copied()) == Some(0x0f)
+            }
             _ => true,
         },
-        |instruction| lowering(code, instruction).map(|(name, lowering)| (*instruction, name, lowering)),
+        piece,
     );
-    let by_address: BTreeMap<u64, _> = found
-        .instructions
-        .into_iter()
-        .map(|(instruction, name, lowering)| (instruction.ip(), (instruction, name, lowering)))
-        .collect();
-    let mut sites: Vec<Site> = Vec::with_capacity(by_address.len());
-    for (instruction, name, lowering) in by_address.into_values() {
-        let address = ImageAddress(instruction.ip());
-        // One that an earlier jump covers would be moved as it is.
-        if let Some(previous) = sites.last().filter(|previous| previous.next() > address) {
+    note(found.instructions);
+    if lowerings.exact_reciprocals {
+        note(code.find_at(search::reciprocals(code), piece).instructions);
+    }
+    let mut sites: Vec<Site> = Vec::with_capacity(wanted.len());
+    let mut surroundings = None;
+    while let Some((_, first)) = wanted.pop_first() {
+        let mut site = Site { pieces: vec![first] };
+        if site.in_place().is_none() && site.covered() < JUMP {
+            match cover(code, &mut wanted, &mut surroundings, &mut site) {
+                Ok(()) => {}
+                // What every processor has may stay. What it would have taken along is looked at by itself.
+                Err(_) if site.is_optional() => {
+                    let others = site.pieces.into_iter().skip(1);
+                    let others = others.filter(|piece| piece.lowering.is_some());
+                    wanted.extend(others.map(|piece| (piece.instruction.ip(), piece)));
+                    continue;
+                }
+                Err(problem) => {
+                    return Err(RelinkError::Lower {
+                        name: site.name(),
+                        address: site.address(),
+                        problem,
+                    });
+                }
+            }
+        }
+        // Two readings of the same bytes, each of which something leads to.
+        if let Some((&other, _)) = wanted.range(..site.next().0).next() {
             return Err(RelinkError::Lower {
-                name,
-                address,
-                problem: LowerProblem::Adjacent {
-                    other: previous.address,
+                name: site.name(),
+                address: site.address(),
+                problem: LowerProblem::Overlap {
+                    other: ImageAddress(other),
                 },
             });
-        }
-        let mut site = Site {
-            address,
-            name,
-            lowering,
-            length: instruction.len(),
-            moved: Vec::new(),
-        };
-        if let Lowering::Sequence(_) = site.lowering
-            && site.length < JUMP
-        {
-            cover(code, &mut site).map_err(|problem| RelinkError::Lower {
-                name,
-                address,
-                problem,
-            })?;
         }
         sites.push(site);
     }
     Ok(sites)
 }
 
-/// Takes instructions behind the site along until the jump has room.
-fn cover(code: &Code<'_>, site: &mut Site) -> Result<(), LowerProblem> {
-    let function = code
-        .functions
-        .around(site.address)
-        .ok_or(LowerProblem::NoBounds)?;
-    let mut following: BTreeMap<u64, Instruction> = BTreeMap::new();
-    let near = site.address.0..site.address.0 + 2 * JUMP as u64;
-    let explored = code.explore(&function, &mut |instruction| {
-        if near.contains(&instruction.ip()) {
-            following.insert(instruction.ip(), *instruction);
-        }
-    });
+/// What is known of a function that holds sites.
+struct Surroundings {
+    range: ImageRange,
+    /// The instructions that a jump at one of its sites could cover.
+    instructions: BTreeMap<u64, Instruction>,
+    /// Where branches lead, ascending.
+    entered: Vec<ImageAddress>,
+}
+
+impl Surroundings {
+    fn of(code: &Code<'_>, around: ImageAddress, wanted: &Wanted) -> Option<Self> {
+        let function = code.functions.around(around)?;
+        let mut instructions = BTreeMap::new();
+        let explored = code.explore(&function, &mut |instruction| {
+            let ip = instruction.ip();
+            let near = ip.saturating_sub(JUMP as u64)..ip;
+            if near.contains(&around.0) || wanted.range(near).next().is_some() {
+                instructions.insert(ip, *instruction);
+            }
+        });
+        Some(Self {
+            range: function.range,
+            instructions,
+            entered: explored.entered,
+        })
+    }
+}
+
+/// Takes instructions behind the site along until the jump has room. `known` is the function that was looked at last.
+fn cover(
+    code: &Code<'_>,
+    wanted: &mut Wanted,
+    known: &mut Option<Surroundings>,
+    site: &mut Site,
+) -> Result<(), LowerProblem> {
+    let address = site.address();
+    let surroundings = match known {
+        Some(known) if known.range.covers(address, 1) => known,
+        _ => known.insert(Surroundings::of(code, address, wanted).ok_or(LowerProblem::NoBounds)?),
+    };
     while site.covered() < JUMP {
         let next = site.next();
-        let instruction = following.get(&next.0).copied().ok_or(LowerProblem::NoRoom)?;
-        if explored.entered.binary_search(&next).is_ok() {
+        let instruction = *surroundings
+            .instructions
+            .get(&next.0)
+            .ok_or(LowerProblem::NoRoom)?;
+        if surroundings.entered.binary_search(&next).is_ok() {
             return Err(LowerProblem::BranchInto { target: next });
+        }
+        // What stands for a system call is written over it.
+        if is_system_call(&instruction) {
+            return Err(LowerProblem::NoRoom);
         }
         match instruction.flow_control() {
             // The return address would lie in the trampoline, where no unwind table reaches.
@@ -129,7 +243,10 @@ fn cover(code: &Code<'_>, site: &mut Site) -> Result<(), LowerProblem> {
             FlowControl::XbeginXabortXend => return Err(LowerProblem::NoRoom),
             _ => {}
         }
-        site.moved.push(instruction);
+        site.pieces.push(wanted.remove(&next.0).unwrap_or(Piece {
+            instruction,
+            lowering: None,
+        }));
         if !site.returns() && site.covered() < JUMP {
             return Err(LowerProblem::NoRoom);
         }
@@ -137,8 +254,26 @@ fn cover(code: &Code<'_>, site: &mut Site) -> Result<(), LowerProblem> {
     Ok(())
 }
 
-/// The table of instructions: name and replacement.
-fn lowering(code: &Code<'_>, instruction: &Instruction) -> Option<(&'static str, Lowering)> {
+/// What replaces an instruction, if anything does: its name and replacement.
+fn lowering(
+    code: &Code<'_>,
+    instruction: &Instruction,
+    lowerings: Lowerings,
+) -> Option<(&'static str, Lowering)> {
+    let amd = || amd(code, instruction).filter(|_| lowerings.target != Target::Amd);
+    let sha = || {
+        let (name, sha) = Sha::of(instruction).filter(|_| lowerings.target == Target::NoSha)?;
+        Some((name, Lowering::Sequence(Sequence::Sha(sha))))
+    };
+    let reciprocal = || {
+        let (name, reciprocal) = Reciprocal::of(instruction).filter(|_| lowerings.exact_reciprocals)?;
+        Some((name, Lowering::Sequence(Sequence::Reciprocal(reciprocal))))
+    };
+    amd().or_else(sha).or_else(reciprocal)
+}
+
+/// The table of instructions that only AMD's processors have: name and replacement.
+fn amd(code: &Code<'_>, instruction: &Instruction) -> Option<(&'static str, Lowering)> {
     let sequence = |name, sequence| Some((name, Lowering::Sequence(sequence)));
     let in_place = |name, bytes: &[u8]| {
         // A prefix makes it longer; what is left over is filled.

@@ -9,7 +9,7 @@ use crate::{
     address::{HOST_PAGE, ImageRange},
     input::{
         Object, ObjectKind,
-        segments::{Access, PT_SCE_PROCPARAM, Segment},
+        segments::{Access, Segment},
     },
     plan::{
         Plan,
@@ -49,9 +49,7 @@ pub(super) fn program_headers(program: &Object<'_>, plan: &Plan<'_>) -> Vec<u8> 
     if program.kind == ObjectKind::Program {
         table.part(PT_INTERP, layout, layout.place(Part::Interpreter), Access::R, 1);
     }
-    for load in &segments.loads {
-        // Code reads constants that stand among it, and a segment without any access can't even be mapped usefully.
-        let access = load.access.readable();
+    for (load, access, _) in plan.loads(program) {
         table.segment(
             PT_LOAD,
             &Segment {
@@ -69,7 +67,6 @@ pub(super) fn program_headers(program: &Object<'_>, plan: &Plan<'_>) -> Vec<u8> 
         (PT_TLS, segments.tls),
         (PT_GNU_EH_FRAME, segments.eh_frame),
         (PT_GNU_RELRO, plan.relro.segment),
-        (PT_SCE_PROCPARAM, segments.process_parameters),
     ];
     for (kind, segment) in optional {
         if let Some(segment) = segment {

@@ -4,7 +4,7 @@ pub mod dynamic;
 pub mod file;
 pub mod headers;
 pub mod program_info;
-mod runtime;
+pub(crate) mod runtime;
 pub mod stubs;
 pub mod tables;
 

@@ -26,7 +26,7 @@ const DT_GNU_HASH: u64 = 0x6fff_fef5;
 const SYMBOL: usize = 24;
 
 /// Opens the runtime library, and refuses a file that is none.
-pub(super) fn open(path: &Path) -> Result<fs::File, RelinkError> {
+pub(crate) fn open(path: &Path) -> Result<fs::File, RelinkError> {
     let file = fs::File::open(path).map_err(io_error("reading the runtime library", path))?;
     let refuse = || RelinkError::NoRuntimeLibrary {
         path: path.to_owned(),

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn every_definition_is_found() {
-        for count in [0, 1, 3, 4, 5, 64, 1000] {
+        for count in [0, 1, 3, 4, 5, 64, 1000, 40_000] {
             let mut hashes: Vec<u32> = (0..count).map(|i| hash(&format!("definition {i}"))).collect();
             hashes.sort_by_key(|hash| hash % bucket_count(count));
             let table = GnuHash::new(7, &hashes);
@@ -118,6 +118,16 @@ mod tests {
                 assert!(find(&table, hash).contains(&index), "{count}: {index}");
             }
             assert!(find(&table, hash("not there")).is_empty());
+            // A search looks at few others, however many there are.
+            let ends = table.chains.iter().map(|chain| chain & 1 == 1);
+            let mut length = 0;
+            for end in ends {
+                length += 1;
+                assert!(length < 24, "{count}");
+                if end {
+                    length = 0;
+                }
+            }
         }
     }
 

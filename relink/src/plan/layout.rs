@@ -254,12 +254,7 @@ fn limited(address: Option<u64>) -> Result<u64, RelinkError> {
 /// PHDR, a program's INTERP, the three appended LOADs, DYNAMIC and GNU_STACK, and what the input has.
 fn program_header_count(program: &Object<'_>, relro: &Relro) -> Result<u16, RelinkError> {
     let segments = &program.segments;
-    let optional = [
-        segments.tls,
-        segments.eh_frame,
-        relro.segment,
-        segments.process_parameters,
-    ];
+    let optional = [segments.tls, segments.eh_frame, relro.segment];
     let fixed = 6 + usize::from(program.kind == ObjectKind::Program);
     let count = fixed + segments.loads.len() + optional.iter().flatten().count();
     u16::try_from(count).map_err(|_| RelinkError::TooMany {

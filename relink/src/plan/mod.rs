@@ -16,11 +16,18 @@ use relic_core::program::ProgramInfo;
 
 use crate::{
     address::ImageAddress,
-    code::{Code, syscalls::SystemCallPolicy},
+    code::{
+        Code,
+        reads::{self, Reader},
+        syscalls::SystemCallPolicy,
+    },
     error::RelinkError,
     filter::{self, FilterLevel},
-    input::Object,
-    lower::Lowered,
+    input::{
+        Object,
+        segments::{Access, Segment},
+    },
+    lower::{Lowered, Lowerings},
 };
 
 use exports::Exports;
@@ -39,8 +46,8 @@ pub struct Rules {
     pub system_calls: SystemCallPolicy,
     /// Which imports are left out.
     pub filter: FilterLevel,
-    /// Whether instructions that only AMD's processors have are replaced.
-    pub to_intel: bool,
+    /// Which instructions are replaced.
+    pub lowerings: Lowerings,
 }
 
 /// What the output will hold.
@@ -64,6 +71,8 @@ pub struct Plan<'a> {
     pub unreached_pairs: usize,
     /// The title's modules, which a program lists.
     pub modules: &'a [ListedModule],
+    /// Who reads each LOAD segment of the input that it lets nobody read: see [`reads::readers`].
+    pub readers: Vec<Option<Reader>>,
     /// Where everything lies.
     pub layout: Layout,
 }
@@ -84,12 +93,10 @@ impl<'a> Plan<'a> {
         let code = Code::of(program);
         let mut rewrites = Vec::new();
         let unreached_pairs = rewrites::system_calls(&code, rules.system_calls, &mut rewrites)?;
-        let lowered = if rules.to_intel {
-            Lowered::plan(&code)?
-        } else {
-            Lowered::default()
-        };
+        let lowered = Lowered::plan(&code, rules.lowerings)?;
         let unused = filter::unused(rules.filter, program, &imports, &code)?;
+        let readers = reads::readers(&code, rules.system_calls != SystemCallPolicy::Keep);
+        code.check()?;
         let stubs = unused.stubs;
         let unused = imports.leave_out(&unused.imports);
         let mut symbols = SymbolTable::new(&imports, exports, linkage)?;
@@ -132,7 +139,26 @@ impl<'a> Plan<'a> {
             unused,
             unreached_pairs,
             modules: linkage.modules,
+            readers,
             layout,
+        })
+    }
+}
+
+impl Plan<'_> {
+    /// The input's LOAD segments with what the output lets one do with each, and who made it readable.
+    pub fn loads<'s>(
+        &'s self,
+        program: &'s Object<'_>,
+    ) -> impl Iterator<Item = (&'s Segment, Access, Option<Reader>)> {
+        let readers = self.readers.iter().copied();
+        program.segments.loads.iter().zip(readers).map(|(load, reader)| {
+            let access = if reader.is_some() {
+                load.access.readable()
+            } else {
+                load.access
+            };
+            (load, access, reader)
         })
     }
 }

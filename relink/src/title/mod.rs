@@ -1,5 +1,6 @@
 //! A title: its program with its modules, from files to files.
 
+pub mod beside;
 pub mod modules;
 mod patched;
 pub mod source;
@@ -32,14 +33,18 @@ use modules::{ModuleFile, Order};
 use patched::Patched;
 use source::Source;
 
-/// The registry of a title as text.
-fn registry(program: &Plan<'_>, title: &Title<'_>, modules: &[Plan<'_>]) -> Result<String, RelinkError> {
+/// The registry of a title as text. Objects and plans of modules are by their places.
+fn registry<'t>(
+    program: (&Object<'_>, &Plan<'_>),
+    title: &Title<'_>,
+    modules: impl Iterator<Item = (&'t Object<'t>, &'t Plan<'t>)>,
+) -> Result<String, RelinkError> {
     let modules = title
         .listed
         .iter()
         .zip(modules)
-        .map(|(module, plan)| (&*module.path, plan));
-    Registry::new(std::iter::once(("eboot.bin", program)).chain(modules)).text()
+        .map(|(module, (object, plan))| (&*module.path, object, plan));
+    Registry::new(std::iter::once(("eboot.bin", program.0, program.1)).chain(modules)).text()
 }
 
 /// Where the registry of an output is.
@@ -100,7 +105,7 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
     let rules = Rules {
         system_calls: options.system_calls,
         filter: options.filter,
-        to_intel: options.to_intel,
+        lowerings: options.lowerings,
     };
     let program_plan = Plan::new(&program, &title.exports[0], &program_linkage, rules)?;
     patched.check(None, &program, &program_plan)?;
@@ -136,7 +141,10 @@ pub(crate) fn relink(options: &RelinkOptions) -> Result<RelinkReport, RelinkErro
     let manifest = patched.manifest(&options.output, &title)?;
     let registry = options
         .registry
-        .then(|| registry(&program_plan, &title, &module_plans))
+        .then(|| {
+            let modules = title.order.modules.iter().map(|&at| &objects[at]);
+            registry((&program, &program_plan), &title, modules.zip(&module_plans))
+        })
         .transpose()?;
     let planned = planning.elapsed();
 
@@ -304,11 +312,12 @@ fn refuse_same_file(input: &Source, output: &Path) -> Result<(), RelinkError> {
     }
 }
 
-/// Relinks one object that is in memory, as if it were alone.
+/// Relinks one object that is in memory, as if it were alone. `whole` says that it is all of its title.
 pub(crate) fn relink_alone(
     bytes: &[u8],
     kind: ObjectKind,
     rules: Rules,
+    whole: bool,
 ) -> Result<(Image<'_>, RelinkReport), RelinkError> {
     let start = Instant::now();
     let program = Object::read(bytes, kind)?;
@@ -319,7 +328,7 @@ pub(crate) fn relink_alone(
     let file_name = (kind == ObjectKind::Module).then_some("module");
     let linkage = Linkage {
         file_name,
-        in_title: kind == ObjectKind::Program,
+        in_title: whole,
         ..alone(&definitions)
     };
     let plan = Plan::new(&program, &Exports::of(&program, file_name), &linkage, rules)?;

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Names of the folder in which a title keeps its modules.
-const MODULE_FOLDERS: [&str; 2] = ["sce_module", "sce_modules"];
+pub(super) const MODULE_FOLDERS: [&str; 2] = ["sce_module", "sce_modules"];
 /// What a module's file name ends in. The stem in front of it is the module's name.
 const MODULE_EXTENSIONS: [&str; 3] = ["prx", "sprx", "debug_prx"];
 /// How deep folders named by the user are searched.

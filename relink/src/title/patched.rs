@@ -1,6 +1,6 @@
 //! The patches of a title: each applied to its target before anything else reads it.
 
-use std::{fs, path::Path};
+use std::{fs, io, path::Path};
 
 use crate::{
     RelinkOptions,
@@ -48,7 +48,7 @@ impl Patched {
         let Some(path) = &options.patches else {
             return Ok(patched);
         };
-        let text = fs::read(path).map_err(io_error("reading the patches", path))?;
+        let text = small_file(path).map_err(io_error("reading the patches", path))?;
         let file = PatchFile::parse(&text).map_err(|source| RelinkError::PatchFile {
             path: path.clone(),
             source,
@@ -138,4 +138,20 @@ impl Patched {
         }
         manifest.text().map(Some)
     }
+}
+
+/// In bytes: far above any list of patches.
+const PATCH_FILE_LIMIT: u64 = 64 << 20;
+
+/// The bytes of an ordinary file of bounded size.
+fn small_file(path: &Path) -> io::Result<Vec<u8>> {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no ordinary file"));
+    }
+    if metadata.len() > PATCH_FILE_LIMIT {
+        let limit = PATCH_FILE_LIMIT >> 20;
+        return Err(io::Error::other(format!("it has more than {limit} MiB")));
+    }
+    fs::read(path)
 }

@@ -1,6 +1,12 @@
 //! Input files, mapped.
 
-use std::{fs, ops::Deref, os::unix::fs::MetadataExt as _, path::Path, path::PathBuf};
+use std::{
+    borrow::Cow,
+    fs,
+    ops::Deref,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     error::{RelinkError, io_error},
@@ -27,12 +33,31 @@ enum Content {
 }
 
 impl Source {
+    /// Maps a file as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`RelinkError`] when it can't be read, or is no ordinary file.
+    pub fn as_it_is(path: &Path) -> Result<Self, RelinkError> {
+        Self::new(path, |_| Ok(None))
+    }
+
     /// Maps a file. A plain container is unpacked.
     ///
     /// # Errors
     ///
     /// [`RelinkError`] when it can't be read, is no ordinary file, or is a container that can't be unpacked.
     pub fn open(path: &Path) -> Result<Self, RelinkError> {
+        Self::new(path, |bytes| match container::unwrap(bytes)? {
+            Cow::Owned(bytes) => Ok(Some(bytes)),
+            Cow::Borrowed(_) => Ok(None),
+        })
+    }
+
+    fn new(
+        path: &Path,
+        unpack: impl FnOnce(&[u8]) -> Result<Option<Vec<u8>>, RelinkError>,
+    ) -> Result<Self, RelinkError> {
         // Before it is opened: opening a named pipe would wait for a writer.
         let metadata = fs::metadata(path).map_err(io_error("opening the input", path))?;
         if !metadata.is_file() {
@@ -50,9 +75,9 @@ impl Source {
             // file cut short under us ends the process by SIGBUS, as with every mapped file.
             let mapping =
                 unsafe { memmap2::Mmap::map(&file) }.map_err(io_error("mapping the input", path))?;
-            match container::unwrap(&mapping)? {
-                std::borrow::Cow::Owned(bytes) => Content::Owned(bytes),
-                std::borrow::Cow::Borrowed(_) => Content::Mapped(file, mapping),
+            match unpack(&mapping)? {
+                Some(bytes) => Content::Owned(bytes),
+                None => Content::Mapped(file, mapping),
             }
         };
         Ok(Self {

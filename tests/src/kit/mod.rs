@@ -259,6 +259,22 @@ impl Kit {
         Ok(program)
     }
 
+    /// Compiles C sources for the host, to be linked by [`Self::host_linker`].
+    ///
+    /// # Errors
+    ///
+    /// [`KitError`] when a source is wrong, or a tool fails.
+    pub fn host_objects(&self, sources: &[PathBuf], work: &Path) -> Result<Vec<PathBuf>, KitError> {
+        // None is a guest's, so all stand on the host's headers.
+        self.native_objects(sources, &self.guests, work)
+    }
+
+    /// The kit's linker, for the host.
+    #[must_use]
+    pub fn host_linker(&self) -> Command {
+        Command::new(&self.tools.lld)
+    }
+
     fn native_objects(
         &self,
         sources: &[PathBuf],

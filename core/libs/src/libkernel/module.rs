@@ -20,29 +20,61 @@ const FIRST_HANDLE: i32 = 1;
 const FIRST_SYSTEM_HANDLE: i32 = 0x2000;
 
 /// What a handle stands for.
-enum Module {
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Module {
     Program,
     Title(Place),
-    System,
+    /// A system library, by its name.
+    System(&'static str),
 }
 
-fn by_handle(handle: i32) -> Option<Module> {
+impl Module {
+    /// Its handle.
+    pub(crate) fn handle(self) -> i32 {
+        match self {
+            Self::Program => 0,
+            Self::Title(place) => FIRST_HANDLE + place.0.cast_signed(),
+            Self::System(library) => system_handle(library).unwrap_or(FIRST_SYSTEM_HANDLE),
+        }
+    }
+}
+
+pub(crate) fn by_handle(handle: i32) -> Option<Module> {
     match handle {
         0 => Some(Module::Program),
-        FIRST_SYSTEM_HANDLE.. => Some(Module::System),
+        FIRST_SYSTEM_HANDLE.. => {
+            let index = usize::try_from(handle - FIRST_SYSTEM_HANDLE).ok()?;
+            system_libraries().get(index).copied().map(Module::System)
+        }
         FIRST_HANDLE.. => Some(Module::Title(Place((handle - FIRST_HANDLE).cast_unsigned()))),
         _ => None,
     }
 }
 
-/// The handle of a system library of this file name, if Relic has anything of it.
-fn system_handle(path: &str) -> Option<i32> {
-    let file_name = path.rsplit('/').next()?;
-    let stem = file_name.split('.').next()?;
+/// The handles of everything that is loaded: the program, the title's modules, system libraries.
+pub(crate) fn loaded_handles() -> Vec<i32> {
+    let modules = modules::loaded_places().into_iter().map(Module::Title);
+    let system = system_libraries().into_iter().map(Module::System);
+    std::iter::once(Module::Program)
+        .chain(modules)
+        .chain(system)
+        .map(Module::handle)
+        .collect()
+}
+
+/// The system libraries that Relic has something of, sorted.
+fn system_libraries() -> Vec<&'static str> {
     let mut libraries: Vec<&str> = EXPORTS.iter().map(|export| export.library).collect();
     libraries.sort_unstable();
     libraries.dedup();
-    let index = libraries.iter().position(|library| *library == stem)?;
+    libraries
+}
+
+/// The handle of a system library of this file name, if Relic has anything of it.
+pub(crate) fn system_handle(path: &str) -> Option<i32> {
+    let file_name = path.rsplit('/').next()?;
+    let stem = file_name.split('.').next()?;
+    let index = system_libraries().iter().position(|library| *library == stem)?;
     i32::try_from(index).ok().map(|index| FIRST_SYSTEM_HANDLE + index)
 }
 
@@ -79,7 +111,7 @@ pub(crate) extern "sysv64" fn sceKernelLoadStartModule(
     match modules::load_and_start(place, size, arguments) {
         Ok(returned) => {
             result.write(returned);
-            SceResult(FIRST_HANDLE + place.0.cast_signed())
+            SceResult(Module::Title(place).handle())
         }
         Err(error) => {
             log::note(format_args!("sceKernelLoadStartModule({path}): {error}"));
@@ -105,7 +137,7 @@ pub(crate) extern "sysv64" fn sceKernelStopUnloadModule(
     let returned = match by_handle(handle) {
         Some(Module::Title(place)) => modules::stop_and_unload(place, size, arguments),
         // System libraries stay.
-        Some(Module::System) => Some(0),
+        Some(Module::System(_)) => Some(0),
         Some(Module::Program) | None => None,
     };
     match returned {
@@ -135,7 +167,7 @@ pub(crate) extern "sysv64" fn sceKernelDlsym(handle: i32, name: Text, address: O
     let found = match by_handle(handle) {
         Some(Module::Title(place)) => modules::look_up(place, nid),
         Some(Module::Program) => global(&format!("{nid}.guest")),
-        Some(Module::System) => global(nid.as_str()),
+        Some(Module::System(_)) => global(nid.as_str()),
         None => None,
     };
     match found {

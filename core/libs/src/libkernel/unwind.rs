@@ -1,13 +1,14 @@
 //! Where a module's unwind tables are: for the unwinder of the guest's own C++ library.
 
-use std::ffi::{c_int, c_void};
-
 use relic_macros::guest_fn;
 
 use crate::{
-    pointer::{In, Out, host},
+    mapped::Mapped,
+    pointer::Out,
     result::{Errno, SceResult},
 };
+
+use super::module_info;
 
 /// What `sceKernelGetModuleInfoForUnwind` stores: 304 bytes.
 #[derive(Clone, Copy, Debug)]
@@ -23,68 +24,6 @@ pub(crate) struct UnwindInfo {
     first_segment_size: u64,
 }
 
-/// `PT_GNU_EH_FRAME`.
-const EH_FRAME: u32 = 0x6474_e550;
-/// `DW_EH_PE_pcrel | DW_EH_PE_sdata4`: how linkers write the pointer to the frames.
-const RELATIVE: u8 = 0x1b;
-
-struct Search {
-    address: u64,
-    found: Option<UnwindInfo>,
-}
-
-unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-    // SAFETY: the caller's search, and the loader's record, valid during the callback.
-    let (search, info) = unsafe { (&mut *search.cast::<Search>(), &*info) };
-    let mut segment = None;
-    let mut first = None;
-    let mut header = None;
-    let mut segments = Vec::new();
-    for i in 0..usize::from(info.dlpi_phnum) {
-        // SAFETY: the loader counts its program headers.
-        let entry = unsafe { &*info.dlpi_phdr.add(i) };
-        let start = info.dlpi_addr + entry.p_vaddr;
-        let range = start..start + entry.p_memsz;
-        if entry.p_type == libc::PT_LOAD {
-            first.get_or_insert((start, entry.p_memsz));
-            if range.contains(&search.address) {
-                segment = Some(());
-            }
-            segments.push(range);
-        } else if entry.p_type == EH_FRAME {
-            header = Some(start);
-        }
-    }
-    let (Some(()), Some((first_segment, first_segment_size)), Some(header)) = (segment, first, header) else {
-        return 0;
-    };
-    // SAFETY: the module's own unwind header, which is mapped: version, three encodings, pointer to the frames.
-    let (start, offset) = unsafe { (In::<[u8; 4]>::new(host(header)), In::<i32>::new(host(header + 4))) };
-    let (Some([1, RELATIVE, _, _]), Some(offset)) = (start.read(), offset.read()) else {
-        return 0;
-    };
-    let frames = (header + 4).wrapping_add_signed(i64::from(offset));
-    let frames_size = segments
-        .iter()
-        .find(|range| range.contains(&frames))
-        .map_or(0, |range| range.end - frames);
-    // SAFETY: the loader's names are strings.
-    let path = unsafe { std::ffi::CStr::from_ptr(info.dlpi_name) }.to_bytes();
-    let mut name = [0; 256];
-    let length = path.len().min(255);
-    name[..length].copy_from_slice(&path[..length]);
-    search.found = Some(UnwindInfo {
-        size: size_of::<UnwindInfo>() as u64,
-        name,
-        header,
-        frames,
-        frames_size,
-        first_segment,
-        first_segment_size,
-    });
-    1
-}
-
 /// Stores where the unwind tables of the module around an address are; ESRCH where there is none.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelGetModuleInfoForUnwind(
@@ -96,10 +35,20 @@ pub(crate) extern "sysv64" fn sceKernelGetModuleInfoForUnwind(
     if !(0..3).contains(&flags) || size != Some(size_of::<UnwindInfo>() as u64) {
         return Errno::EINVAL.sce();
     }
-    let mut search = Search { address, found: None };
-    // SAFETY: the callback gets the search back and keeps nothing.
-    unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut search).cast()) };
-    match search.found {
+    let found = Mapped::around(address).and_then(|mapped| {
+        let first = *mapped.segments.first()?;
+        let tables = mapped.unwind_tables()?;
+        Some(UnwindInfo {
+            size: size_of::<UnwindInfo>() as u64,
+            name: module_info::name_of(&mapped),
+            header: tables.header,
+            frames: tables.frames,
+            frames_size: tables.frames_size,
+            first_segment: first.start,
+            first_segment_size: first.size,
+        })
+    });
+    match found {
         Some(info) => {
             out.write(info);
             SceResult::OK
@@ -111,6 +60,7 @@ pub(crate) extern "sysv64" fn sceKernelGetModuleInfoForUnwind(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pointer::{In, host};
 
     #[test]
     fn the_tables_of_this_program_are_found() {
