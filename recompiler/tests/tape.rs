@@ -253,9 +253,9 @@ fn the_tape_agrees_with_the_evaluator_in_every_output_or_hands_back() {
             };
             let out = tape.run(&plan, &batch, &mut scratch);
             assert_eq!(out & !(u64::MAX >> (64 - rows)), 0, "rows that there are not");
-            for row in 0..rows {
+            for (row, user_data) in user_data.iter().enumerate() {
                 let inputs = Inputs {
-                    user_data: user_data[row],
+                    user_data,
                     shader_base,
                     memory: &memory,
                 };
