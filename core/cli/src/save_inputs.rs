@@ -48,11 +48,19 @@ pub fn save(
     if let Some(patches) = patches {
         copy(patches, Path::new("patches.toml"))?;
     }
+    // In quotes: names may hold spaces.
     let line: Vec<String> = std::env::args_os()
-        .map(|argument| argument.to_string_lossy().into_owned())
+        .skip(1)
+        .map(|argument| format!("{:?}", argument.to_string_lossy()))
         .collect();
+    let patches = if patches.is_some() {
+        " --patches patches.toml"
+    } else {
+        ""
+    };
     let text = format!(
-        "{READ_ME}\nrelic {} ({})\n{}\n",
+        "{READ_ME}\nrelic {} ({})\nrelic {}\n\nThe same here, with the other options of that line:\n\
+         relic relink eboot.bin --module-dir .{patches}\n",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::ARCH,
         line.join(" ")

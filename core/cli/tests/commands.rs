@@ -450,6 +450,50 @@ fn what_relinking_writes_beside_the_program() {
     }
 }
 
+/// Whatever was found where, the folder that was saved gives the same program.
+#[test]
+fn saved_inputs_are_all_that_is_needed() {
+    let Some(built) = Guest::build("title", None) else {
+        return;
+    };
+    let (more, saved) = (built.path("more/deep"), built.path("saved"));
+    fs::create_dir_all(&more).unwrap();
+    fs::rename(
+        built.path("title/sce_module/libplug.prx"),
+        more.join("libplug.prx"),
+    )
+    .unwrap();
+    let (code, _, err) = run(built
+        .relic()
+        .arg("relink")
+        .arg(built.eboot())
+        .arg("-o")
+        .arg(built.path("out/app"))
+        .arg("--module-dir")
+        .arg(built.path("more"))
+        .arg("--save-inputs")
+        .arg(&saved));
+    assert_eq!(code, Some(0), "{err}");
+    let text = fs::read_to_string(saved.join("command.txt")).unwrap();
+    let again = "relic relink eboot.bin --module-dir .\n";
+    assert!(text.ends_with(again), "{text}");
+    let (code, _, err) = run(built
+        .relic()
+        .args(again.split_whitespace().skip(1))
+        .args(["-o", "out/app"])
+        .current_dir(&saved));
+    assert_eq!(code, Some(0), "{err}");
+    for file in [
+        "app",
+        "app0/deep/libplug.guest.prx",
+        "app0/sce_module/libfirst.guest.prx",
+    ] {
+        let [first, second] =
+            [built.path("out"), saved.join("out")].map(|out| fs::read(out.join(file)).unwrap());
+        assert!(first == second, "{file}");
+    }
+}
+
 #[test]
 fn a_refused_input_leaves_nothing_behind() {
     let Some(guest) = Guest::build("hello", None) else {
