@@ -222,7 +222,8 @@ impl Walker<'_> {
             frame.next = at + 1 + count;
             return Ok(Next::Go);
         }
-        let entry = *self.table.entry(packet);
+        let table = self.table;
+        let entry = table.entry(packet);
         let command = self.commands.rows.len() as u32;
         let mut context = DecodeContext {
             header,
