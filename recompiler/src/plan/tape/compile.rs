@@ -293,6 +293,17 @@ impl<'a> Compiler<'a> {
         immediate: u32,
         target: u16,
     ) -> Result<(), Unfit> {
+        let always = self.depth == 0;
+        // User data words that follow each other are one step.
+        if op == StepOp::Node(NodeOp::UserData)
+            && let Some(last) = self.tape.steps.last_mut()
+            && last.op == op
+            && last.immediate + u32::from(last.count) == immediate
+            && last.target + u16::from(last.count) == target
+        {
+            last.count += 1;
+            return Ok(());
+        }
         if self.tape.steps.len() >= self.limit {
             return Err(Unfit);
         }
@@ -304,7 +315,7 @@ impl<'a> Compiler<'a> {
             count: 1,
             feeds_address: false,
             once: NONE,
-            always: self.depth == 0,
+            always,
         });
         Ok(())
     }

@@ -24,7 +24,7 @@ const NONE: u16 = u16::MAX;
 /// What a step does. Fields of [`Step`] are named by their use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum StepOp {
-    /// A node's operation on `operands` into `target`. Loads fill `count` slots from `target` on.
+    /// A node's operation on `operands` into `target`. Loads and user data fill `count` slots from `target` on.
     Node(NodeOp),
     /// Rows where slot `operands[0]` is not 0; where there are none, go on at step `immediate`.
     EnterIf,
@@ -48,7 +48,7 @@ struct Step {
     operands: [u16; MOST_OPERANDS],
     immediate: u32,
     target: u16,
-    /// Loads: number of dwords.
+    /// Loads and user data: number of dwords.
     count: u8,
     /// Loads: an address depends on what is loaded.
     feeds_address: bool,

@@ -273,13 +273,22 @@ impl<M: PlanMemory + ?Sized> Run<'_, M> {
             NodeOp::ShaderBaseLow => self.fill(target, self.batch.shader_base.0 as u32),
             NodeOp::ShaderBaseHigh => self.fill(target, (self.batch.shader_base.0 >> 32) as u32),
             NodeOp::UserData => {
-                let number = step.immediate as usize;
+                let (number, count) = (step.immediate as usize, usize::from(step.count));
                 for (row, words) in self.batch.user_data[..self.rows].iter().enumerate() {
-                    self.values.row(row)[target] = words.get(number).copied().unwrap_or_default();
+                    let values = &mut self.values.row(row)[target..target + count];
+                    match words.get(number..number + count) {
+                        Some(words) => values.copy_from_slice(words),
+                        None => {
+                            for (value, number) in values.iter_mut().zip(number..) {
+                                *value = words.get(number).copied().unwrap_or_default();
+                            }
+                        }
+                    }
                 }
                 if !step.always {
+                    let words = u64::MAX >> (64 - count) << number;
                     for row in rows_of(self.mask) {
-                        self.uses[row].as_value |= 1 << number;
+                        self.uses[row].as_value |= words;
                     }
                 }
             }
