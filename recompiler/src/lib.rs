@@ -20,8 +20,8 @@ mod translate;
 pub use artifact::{Artifact, Binding, BindingKind, FlatBlock, Interface};
 pub use binary::{Dialect, Features, Profile, ShaderBinary, Stage, StageRegisters};
 pub use plan::{
-    AccessFlags, Batch, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, ImageDim, Inputs,
-    PlanMemory, PlanRead, ResourcePlan, Scratch, Tape, Use, evaluate,
+    AccessFlags, Batch, DecodeError, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, ImageDim,
+    Inputs, PlanMemory, PlanRead, ResourcePlan, Scratch, Tape, Use, evaluate,
 };
 pub use rect_list::rect_list_geometry;
 pub use refusal::{ProgramCounter, Reason, Refusal};

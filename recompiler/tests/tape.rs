@@ -298,6 +298,53 @@ fn the_tape_agrees_with_the_evaluator_in_every_output_or_hands_back() {
 }
 
 #[test]
+fn plans_are_the_same_once_stored_and_damaged_ones_are_refused_or_can_be_walked() {
+    let mut random = Random(0xc0dec);
+    let mut scratch = Scratch::default();
+    let (mut refused, mut walked) = (0, 0);
+    for _ in 0..300 {
+        let plan = random_plan(&mut random);
+        let bytes = plan.encode().expect("there is memory");
+        assert_eq!(ResourcePlan::decode(&bytes).as_ref(), Ok(&plan));
+        for end in 0..bytes.len() {
+            assert!(
+                ResourcePlan::decode(&bytes[..end]).is_err(),
+                "cut at {end}: {plan:#?}"
+            );
+        }
+        let memory = Memory::random(&mut random);
+        for _ in 0..50 {
+            let mut damaged = bytes.clone();
+            damaged[random.below(bytes.len())] ^= 1 << random.below(8);
+            let Ok(plan) = ResourcePlan::decode(&damaged) else {
+                refused += 1;
+                continue;
+            };
+            walked += 1;
+            let inputs = Inputs {
+                user_data: &[BASE; 6],
+                shader_base: GuestAddress(0x1000),
+                memory: &memory,
+            };
+            let _ = evaluate(&plan, &inputs, &mut Evaluation::default());
+            if let Some(tape) = Tape::compile(&plan) {
+                tape.evaluate(&plan, &inputs, &mut scratch, &mut Evaluation::default());
+            }
+        }
+    }
+    assert!(
+        refused > 1000 && walked > 1000,
+        "{refused} refused, {walked} walked"
+    );
+    let mut other = random_plan(&mut random).encode().expect("there is memory");
+    other[0] += 1;
+    let error = ResourcePlan::decode(&other)
+        .expect_err("another version")
+        .to_string();
+    assert!(error.contains("version 2"), "{error}");
+}
+
+#[test]
 fn a_difference_in_any_output_is_named() {
     let mut random = Random(7);
     // A walk with all outputs.

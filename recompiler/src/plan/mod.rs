@@ -2,7 +2,7 @@
 //!
 //! A plan is a small graph of 32-bit nodes. [`evaluator`] walks it before a draw, reading guest memory, and
 //! yields each descriptor's words and the flat words; [`tape`] does the same faster, for many draws at a time.
-//! Everything a plan needs is in the plan: the program's IR can be dropped.
+//! Everything a plan needs is in the plan: the program's IR can be dropped, and [`codec`] stores it.
 //!
 //! Layout of the flat block, in 32-bit words: first the values of [`ResourcePlan::flat`] that the program reads at run
 //! time, in order; then, four to a word from the low byte up, the residual (base address modulo the storage
@@ -12,19 +12,22 @@
 //! descriptor or flat word is used at all. One that is not used is inactive: it is not walked, and is 0. So a
 //! null or garbage descriptor in a branch that is not taken does not fail the draw.
 
+pub mod codec;
 pub mod evaluator;
 pub mod node;
 pub mod tape;
 
+pub use codec::DecodeError;
 pub use evaluator::{EvaluateError, Evaluation, Inputs, PlanMemory, PlanRead, Use, evaluate};
 pub use node::{Node, NodeId, NodeOp};
 pub use tape::{Batch, Scratch, Tape};
 
 use bitflags::bitflags;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// What a descriptor describes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum DescriptorKind {
     /// V#, 4 words.
     Buffer,
@@ -47,7 +50,7 @@ impl DescriptorKind {
 
 bitflags! {
     /// What the program does with a resource.
-    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
     pub struct AccessFlags: u8 {
         /// Loads or samples.
         const READ = 1;
@@ -65,7 +68,7 @@ bitflags! {
 }
 
 /// Shape of an image as the instructions address it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum ImageDim {
     /// One dimension.
     D1,
@@ -86,7 +89,7 @@ pub enum ImageDim {
 }
 
 /// One resource of the program.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct DescriptorSource {
     /// Kind.
     pub kind: DescriptorKind,
@@ -101,7 +104,7 @@ pub struct DescriptorSource {
 }
 
 /// A word that the program reads at run time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FlatSource {
     /// Its value.
     pub node: NodeId,
@@ -110,7 +113,7 @@ pub struct FlatSource {
 }
 
 /// Blocks that use something: a range of [`ResourcePlan::guards`]; none when it is always used.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Guard {
     /// First entry.
     pub first: u16,
@@ -126,7 +129,7 @@ impl Guard {
 
 /// A block of the program, as far as it decides what is used. Blocks are in reverse postorder: an edge leads to a later
 /// block, or back to a block that every way to its start goes through.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PlanBlock {
     /// What it branches on. Where it is 0 the second of the two successors follows, else the first. None: all follow.
     pub condition: Option<NodeId>,
@@ -137,7 +140,7 @@ pub struct PlanBlock {
 }
 
 /// Where descriptors and flat words come from.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ResourcePlan {
     /// Nodes; an operand always precedes its user.
     pub nodes: Vec<Node>,

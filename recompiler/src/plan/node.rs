@@ -1,7 +1,9 @@
 //! A plan's nodes: what they compute, in one table.
 
+use serde::{Deserialize, Serialize};
+
 /// Index of a node in its plan.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct NodeId(pub u16);
 
 impl NodeId {
@@ -14,7 +16,7 @@ impl NodeId {
 pub const MOST_OPERANDS: usize = 4;
 
 /// One node, in 16 bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Node {
     /// Operands a, b, c, d; those that the operation does not have are 0.
     pub operands: [NodeId; MOST_OPERANDS],
@@ -74,7 +76,7 @@ pub(crate) trait Apply {
 macro_rules! operations {
     ($($(#[$text:meta])* $name:ident $arity:literal $($kind:ident $function:expr)?;)*) => {
         /// What a node computes; every node is a 32-bit word.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
         #[repr(u8)]
         pub enum NodeOp {
             $($(#[$text])* $name,)*
