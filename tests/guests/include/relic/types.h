@@ -91,6 +91,16 @@ struct lconv {
     char numbers[14];
 };
 
+/* What a wait on an event queue returns. */
+struct kernel_event {
+    uint64_t ident;
+    int16_t filter;
+    uint16_t flags;
+    uint32_t filter_flags;
+    int64_t data;
+    uint64_t user_data;
+};
+
 #define SCE_PTHREAD_MUTEX_ERRORCHECK 1
 #define SCE_PTHREAD_MUTEX_RECURSIVE 2
 #define SCE_PTHREAD_MUTEX_NORMAL 3

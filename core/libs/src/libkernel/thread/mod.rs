@@ -1,6 +1,8 @@
 //! Guest threads: host threads with the guest's stack size, name and exit rules.
 
 mod attributes;
+mod barrier;
+mod cancel;
 mod condition;
 mod hooks;
 mod key;
@@ -11,15 +13,17 @@ mod place;
 mod properties;
 mod rwlock;
 mod semaphore;
-mod wait;
+mod spin;
+mod sync_on_address;
+pub(crate) mod wait;
 
+pub(crate) use cancel::test as cancellation_point;
 pub(crate) use lifetime::run_main;
-pub(crate) use wait::wait_for;
 
 use std::{
     cell::Cell,
     sync::{
-        Arc, Condvar, Mutex, PoisonError,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering},
     },
 };
@@ -36,9 +40,21 @@ pub(crate) struct Thread {
     priority: AtomicI32,
     affinity: AtomicU64,
     detached: AtomicBool,
+    /// What it sleeps on.
+    pub(crate) parker: wait::Parker,
+    cancel: cancel::CancelWord,
+    outcome: parking_lot::Mutex<Outcome>,
+}
+
+/// A thread's end.
+#[derive(Debug, Default)]
+struct Outcome {
     /// What it returned, once it has ended.
-    result: Mutex<Option<u64>>,
-    ended: Condvar,
+    value: Option<u64>,
+    /// Number of the thread that waits to join it.
+    joiner: Option<u64>,
+    /// Who is to be woken at its end.
+    waiting: Vec<Arc<Thread>>,
 }
 
 static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
@@ -60,14 +76,15 @@ impl Thread {
             priority: AtomicI32::new(attributes.priority),
             affinity: AtomicU64::new(attributes.affinity),
             detached: AtomicBool::new(attributes.detached),
-            result: Mutex::new(None),
-            ended: Condvar::new(),
+            parker: wait::Parker::default(),
+            cancel: cancel::CancelWord::default(),
+            outcome: parking_lot::Mutex::default(),
         })
     }
 
     /// What the guest holds: the object's address.
-    fn handle(self: &Arc<Self>) -> u64 {
-        crate::pointer::address_of(Arc::as_ptr(self))
+    pub(crate) fn handle(&self) -> u64 {
+        crate::pointer::address_of(std::ptr::from_ref(self))
     }
 }
 
@@ -90,18 +107,20 @@ pub(crate) fn current_number() -> u64 {
     if number != 0 {
         return number;
     }
-    let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
-    NUMBER.with(|cell| cell.set(number));
-    number
+    current().number
 }
 
 /// The calling thread; a host thread that asks becomes a guest thread of its own, named `host`.
-fn current() -> Arc<Thread> {
-    let number = NUMBER.with(Cell::get);
-    if number != 0
-        && let Some(thread) = threads().iter().find(|thread| thread.number == number)
-    {
-        return Arc::clone(thread);
+pub(crate) fn current() -> Arc<Thread> {
+    let handle = HANDLE.with(Cell::get);
+    if handle != 0 {
+        let pointer: *const Thread = crate::pointer::host(handle);
+        // SAFETY: the calling thread's own object lives as long as it runs: `thread_main` holds it, and the list does for the
+        // main thread and those of the host.
+        return unsafe {
+            Arc::increment_strong_count(pointer);
+            Arc::from_raw(pointer)
+        };
     }
     let thread = Thread::new("host".to_owned(), attributes::Attributes::default());
     become_current(&thread);
