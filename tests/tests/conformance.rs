@@ -102,3 +102,23 @@ fn synchronisation() {
 fn cancellation() {
     prepare("cancellation").check(1500);
 }
+
+#[test]
+fn exceptions() {
+    prepare("raise").check(400);
+}
+
+#[test]
+fn the_titles_own_allocator() {
+    prepare("heap").check(20);
+}
+
+#[test]
+fn many_threads_leave_nothing() {
+    let guest = prepare("many_threads");
+    // Its own resident pages, which it can't see otherwise.
+    let application = Path::new("/proc");
+    let variables = [("RELIC_APP0", application.as_os_str())];
+    let outcome = run_with(&guest.program, &[], &variables, &mut |_| ()).unwrap();
+    assert_eq!(outcome.code, Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
+}

@@ -492,7 +492,25 @@ impl Registers {
     }
 }
 
+/// Whether an address lies outside of all libraries of the host that were there when the program started: in the program, its
+/// modules, or code that it has made.
+pub(crate) fn is_guest_code(address: u64) -> bool {
+    MODULES.get().is_some_and(|modules| {
+        !modules
+            .iter()
+            .any(|module| !module.is_guest && (module.start..module.end).contains(&address))
+    })
+}
+
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes both for SA_SIGINFO handlers.
+    let handled = unsafe {
+        let address = address_of((*info).si_addr());
+        crate::libkernel::exception::handle_fault(signal, address, context)
+    };
+    if handled {
+        return;
+    }
     if begin() {
         // SAFETY: the kernel passes both for SA_SIGINFO handlers.
         let (address, registers) = unsafe {

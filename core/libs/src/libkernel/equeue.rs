@@ -6,12 +6,14 @@
 
 use std::sync::Arc;
 
-use parking_lot::{Mutex, MutexGuard};
 use relic_macros::guest_fn;
 
 use super::handle::Handles;
 use crate::{
-    libkernel::thread::wait::{self, Order, WaitQueue},
+    libkernel::thread::{
+        wait::{self, Order, WaitQueue},
+        word_lock::Locked,
+    },
     pointer::{In, Out, Text},
     result::{Errno, SceResult},
 };
@@ -59,7 +61,7 @@ struct State {
 
 /// An event queue.
 pub(crate) struct Equeue {
-    state: Mutex<State>,
+    state: Locked<State>,
 }
 
 static QUEUES: Handles<Equeue> = Handles::new();
@@ -70,7 +72,9 @@ pub(crate) fn find(handle: u64) -> Result<Arc<Equeue>, Errno> {
 }
 
 impl Equeue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(
+        &self,
+    ) -> parking_lot::lock_api::MutexGuard<'_, crate::libkernel::thread::word_lock::WordLock, State> {
         self.state.lock()
     }
 
@@ -169,7 +173,7 @@ pub(crate) extern "sysv64" fn sceKernelCreateEqueue(out: Out<u64>, name: Text) -
         return Errno::ENAMETOOLONG.sce();
     }
     out.write(QUEUES.insert(Equeue {
-        state: Mutex::new(State {
+        state: Locked::new(State {
             sources: Vec::new(),
             next: 0,
             waiting: WaitQueue::new(Order::First),

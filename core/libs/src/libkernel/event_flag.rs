@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use relic_macros::guest_fn;
 
 use super::handle::Handles;
 use crate::{
-    libkernel::thread::wait::{self, Order, WaitQueue},
+    libkernel::thread::{
+        wait::{self, Order, WaitQueue},
+        word_lock::Locked,
+    },
     pointer::{Opaque, Out, Text},
     result::{Errno, SceResult},
 };
 
 /// An event flag.
 struct EventFlag {
-    state: Mutex<State>,
+    state: Locked<State>,
     /// Whether only one thread may wait at a time.
     single: bool,
 }
@@ -123,7 +125,7 @@ pub(crate) extern "sysv64" fn sceKernelCreateEventFlag(
         Order::First
     };
     out.write(FLAGS.insert(EventFlag {
-        state: Mutex::new(State {
+        state: Locked::new(State {
             bits,
             queue: WaitQueue::new(order),
             deleted: false,

@@ -54,6 +54,7 @@ pub(crate) mod environment;
 pub(crate) mod equeue;
 mod errno;
 mod event_flag;
+pub(crate) mod exception;
 pub(crate) mod file;
 mod handle;
 pub(crate) mod memory;

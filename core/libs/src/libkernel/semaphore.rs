@@ -3,16 +3,15 @@
 //! A semaphore's count, whether somebody waits, and the generation of its slot are one word: where nobody waits, taking and
 //! giving are one exchange. Slots are never freed, so that a handle whose semaphore is gone finds another generation.
 
-use std::sync::{
-    OnceLock,
-    atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
 use relic_macros::guest_fn;
 
 use crate::{
-    libkernel::thread::wait::{self, Order, WaitQueue},
+    libkernel::thread::{
+        wait::{self, Order, WaitQueue},
+        word_lock::Locked,
+    },
     pointer::{Opaque, Out, Text},
     result::{Errno, SceResult},
 };
@@ -31,7 +30,7 @@ struct Slot {
     /// Generation of the slot's next semaphore.
     next: AtomicU32,
     /// Who waits, and for how many. Whoever holds it with [`WAITED`] set owns the count.
-    queue: Mutex<WaitQueue<i32, Result<(), Errno>>>,
+    queue: Locked<WaitQueue<i32, Result<(), Errno>>>,
 }
 
 /// The word: count in the low half, then whether somebody waits, then the generation; 0 for none.
@@ -49,25 +48,32 @@ const CHUNK: usize = 64;
 /// Generations are positive and leave a handle's sign bit alone.
 const GENERATIONS: u32 = 1 << (31 - INDEX_BITS);
 
-static CHUNKS: [OnceLock<Box<[Slot]>>; SLOTS / CHUNK] = [const { OnceLock::new() }; SLOTS / CHUNK];
+/// Each null until its first slot is used.
+static CHUNKS: [AtomicPtr<Slot>; SLOTS / CHUNK] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS / CHUNK];
 /// Slots that were used, and how many ever were.
-static FREE: Mutex<(Vec<u32>, u32)> = Mutex::new((Vec::new(), 0));
+static FREE: Locked<(Vec<u32>, u32)> = Locked::new((Vec::new(), 0));
 
+#[inline]
 fn slot(index: u32) -> Option<&'static Slot> {
-    let index = index as usize;
-    CHUNKS.get(index / CHUNK)?.get()?.get(index % CHUNK)
+    let index = index as usize % SLOTS;
+    let chunk = CHUNKS[index / CHUNK].load(Ordering::Acquire);
+    // SAFETY: null, or a chunk of so many slots that is never freed.
+    (!chunk.is_null()).then(|| unsafe { &*chunk.add(index % CHUNK) })
 }
 
-fn new_chunk() -> Box<[Slot]> {
-    (0..CHUNK)
+/// Makes a chunk. Called with the list of free slots locked.
+fn new_chunk() -> *mut Slot {
+    let chunk: Vec<Slot> = (0..CHUNK)
         .map(|_| Slot {
             word: AtomicU64::new(0),
             initial: AtomicI32::new(0),
             maximum: AtomicI32::new(0),
             next: AtomicU32::new(1),
-            queue: Mutex::new(WaitQueue::new(Order::First)),
+            queue: Locked::new(WaitQueue::new(Order::First)),
         })
-        .collect()
+        .collect();
+    Box::leak(chunk.into_boxed_slice()).as_mut_ptr()
 }
 
 /// A semaphore by its handle: operations on one that is gone meanwhile are ESRCH.
@@ -81,12 +87,13 @@ impl Semaphore {
     fn find(handle: u64) -> Result<Self, Errno> {
         let handle = u32::try_from(handle).map_err(|_| Errno::ESRCH)?;
         let generation = u64::from(handle >> INDEX_BITS);
-        let slot = slot(handle & (SLOTS as u32 - 1)).filter(|_| generation != 0);
-        let found = Self {
-            slot: slot.ok_or(Errno::ESRCH)?,
+        if generation == 0 {
+            return Err(Errno::ESRCH);
+        }
+        Ok(Self {
+            slot: slot(handle).ok_or(Errno::ESRCH)?,
             generation,
-        };
-        found.word().map(|_| found)
+        })
     }
 
     /// The word as it is now.
@@ -123,6 +130,7 @@ impl Semaphore {
 
     /// What one may ask for.
     fn check_need(self, need: i32) -> Result<(), Errno> {
+        self.word()?;
         let maximum = self.slot.maximum.load(Ordering::Relaxed);
         if (1..=maximum).contains(&need) {
             Ok(())
@@ -194,6 +202,7 @@ impl Semaphore {
     }
 
     fn cancel(self, count: i32, waiters: Out<i32>) -> Result<(), Errno> {
+        self.word()?;
         let maximum = self.slot.maximum.load(Ordering::Relaxed);
         if count > maximum {
             return Err(Errno::EINVAL);
@@ -224,14 +233,17 @@ fn create(attributes: u32, initial: i32, maximum: i32) -> Result<u64, Errno> {
         match free.0.pop() {
             Some(index) => index,
             None if (free.1 as usize) < SLOTS => {
+                let index = free.1;
                 free.1 += 1;
-                free.1 - 1
+                if (index as usize).is_multiple_of(CHUNK) {
+                    CHUNKS[index as usize / CHUNK].store(new_chunk(), Ordering::Release);
+                }
+                index
             }
             None => return Err(Errno::EAGAIN),
         }
     };
-    let chunk = CHUNKS[index as usize / CHUNK].get_or_init(new_chunk);
-    let slot = &chunk[index as usize % CHUNK];
+    let slot = slot(index).ok_or(Errno::EAGAIN)?;
     let generation = slot.next.load(Ordering::Relaxed);
     slot.next
         .store(generation % (GENERATIONS - 1) + 1, Ordering::Relaxed);

@@ -2,11 +2,10 @@
 
 use std::cell::Cell;
 
-use parking_lot::Mutex;
-
 use super::{
     place::Place,
     wait::{self, Deadline, Order, WaitQueue},
+    word_lock::Locked,
 };
 use crate::{
     pointer::{Out, Text},
@@ -16,7 +15,7 @@ use crate::{
 /// A barrier.
 pub(crate) struct Barrier {
     count: u32,
-    queue: Mutex<WaitQueue<(), ()>>,
+    queue: Locked<WaitQueue<(), ()>>,
 }
 
 type BarrierPlace = Place<Barrier>;
@@ -48,7 +47,7 @@ fn init(place: BarrierPlace, count: u32) -> Result<(), Errno> {
     }
     place.set(Barrier {
         count,
-        queue: Mutex::new(WaitQueue::new(Order::First)),
+        queue: Locked::new(WaitQueue::new(Order::First)),
     })
 }
 

@@ -49,7 +49,7 @@ pub(super) fn is_due(thread: &Thread) -> bool {
 
 /// Acts on a request, if there is one. The caller's frames must own nothing.
 pub(crate) fn test() {
-    if is_due(&current()) {
+    if super::own().is_some_and(is_due) {
         lifetime::exit_thread(CANCELLED)
     }
 }

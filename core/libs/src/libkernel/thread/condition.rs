@@ -5,12 +5,11 @@ use std::{
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use parking_lot::Mutex;
-
 use super::{
     mutex::{self, MutexPlace},
     place::Place,
     wait::{self, Deadline, Order, WaitQueue},
+    word_lock::Locked,
 };
 use crate::{
     libkernel::time::{Timespec, left_on_clock},
@@ -20,7 +19,7 @@ use crate::{
 
 /// A condition variable.
 pub(crate) struct Condition {
-    queue: Mutex<WaitQueue<(), ()>>,
+    queue: Locked<WaitQueue<(), ()>>,
     /// Length of the queue: a signal that nobody waits for takes no lock.
     waiting: AtomicU32,
     /// The clock that absolute times are of, by FreeBSD's number.
@@ -50,7 +49,7 @@ const DEFAULT: ConditionAttributes = ConditionAttributes {
 impl Condition {
     const fn new(attributes: ConditionAttributes) -> Self {
         Self {
-            queue: Mutex::new(WaitQueue::new(Order::First)),
+            queue: Locked::new(WaitQueue::new(Order::First)),
             waiting: AtomicU32::new(0),
             clock: attributes.clock,
         }

@@ -180,6 +180,7 @@ extern "C" fn thread_main(begin: *mut c_void) -> *mut c_void {
     runtime::send_if_running(Message::ThreadEnded {
         thread: thread.number,
     });
+    *thread.host.lock() = 0;
     report::release_thread();
     if thread.detached.load(Ordering::Acquire) {
         forget(&thread);

@@ -16,6 +16,7 @@ mod semaphore;
 mod spin;
 mod sync_on_address;
 pub(crate) mod wait;
+pub(crate) mod word_lock;
 
 pub(crate) use cancel::test as cancellation_point;
 pub(crate) use lifetime::run_main;
@@ -43,6 +44,9 @@ pub(crate) struct Thread {
     /// What it sleeps on.
     pub(crate) parker: wait::Parker,
     cancel: cancel::CancelWord,
+    pub(crate) exception: super::exception::Pending,
+    /// The host's thread, while it runs; 0 before and behind.
+    host: parking_lot::Mutex<libc::pthread_t>,
     outcome: parking_lot::Mutex<Outcome>,
 }
 
@@ -78,14 +82,41 @@ impl Thread {
             detached: AtomicBool::new(attributes.detached),
             parker: wait::Parker::default(),
             cancel: cancel::CancelWord::default(),
+            exception: super::exception::Pending::default(),
+            host: parking_lot::Mutex::new(0),
             outcome: parking_lot::Mutex::default(),
         })
+    }
+
+    /// Sends a signal of the host's. False where the thread does not run.
+    pub(crate) fn signal(&self, signal: libc::c_int) -> bool {
+        let host = self.host.lock();
+        // SAFETY: the thread runs as long as the lock keeps its number there.
+        *host != 0 && unsafe { libc::pthread_kill(*host, signal) } == 0
     }
 
     /// What the guest holds: the object's address.
     pub(crate) fn handle(&self) -> u64 {
         crate::pointer::address_of(std::ptr::from_ref(self))
     }
+}
+
+/// The thread with this handle.
+pub(crate) fn find(handle: u64) -> Option<Arc<Thread>> {
+    by_handle(handle)
+}
+
+/// The calling thread, if it is the guest's: good as long as it runs.
+#[inline]
+fn own() -> Option<&'static Thread> {
+    let pointer: *const Thread = crate::pointer::host(HANDLE.with(Cell::get));
+    // SAFETY: null, or the calling thread's own object, which lives as long as it runs.
+    unsafe { pointer.as_ref() }
+}
+
+/// What was raised for the calling thread; `None` for one of the host's.
+pub(crate) fn pending_exception() -> Option<&'static super::exception::Pending> {
+    own().map(|thread| &thread.exception)
 }
 
 fn threads() -> std::sync::MutexGuard<'static, Vec<Arc<Thread>>> {
@@ -108,6 +139,21 @@ pub(crate) fn current_number() -> u64 {
         return number;
     }
     current().number
+}
+
+/// The calling thread as a number that is got at once: its thread pointer. Another thread may have it once this one has ended.
+#[inline]
+pub(crate) fn identity() -> u64 {
+    let pointer: u64;
+    // SAFETY: the word at the thread pointer holds its own address (System V TLS, variant II).
+    unsafe {
+        std::arch::asm!(
+            "mov {}, qword ptr fs:[0]",
+            out(reg) pointer,
+            options(nostack, preserves_flags, readonly, pure)
+        );
+    }
+    pointer
 }
 
 /// The calling thread; a host thread that asks becomes a guest thread of its own, named `host`.
@@ -134,6 +180,8 @@ fn become_current(thread: &Arc<Thread>) {
 
 /// Makes `thread` what the calling thread takes itself for.
 fn remember(thread: &Arc<Thread>) {
+    // SAFETY: always allowed.
+    *thread.host.lock() = unsafe { libc::pthread_self() };
     NUMBER.with(|cell| cell.set(thread.number));
     HANDLE.with(|cell| cell.set(thread.handle()));
 }

@@ -1,13 +1,8 @@
-//! Mutexes. The uncontended path is one compare-and-swap of parking_lot's lock word and a store of the owner.
+//! Mutexes. The uncontended path is one compare-and-swap of the lock's word and a store of the owner.
 
 use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use parking_lot::{
-    RawMutex,
-    lock_api::{RawMutex as _, RawMutexTimed as _},
-};
-
-use super::{current_number, place::Place, wait::Deadline};
+use super::{identity, place::Place, wait::Deadline, word_lock::WordLock};
 use crate::{
     libkernel::time::Timespec,
     pointer::{In, Out},
@@ -62,8 +57,8 @@ impl Default for MutexAttributes {
 
 /// A mutex.
 pub(crate) struct Mutex {
-    raw: RawMutex,
-    /// Number of the thread that holds it, 0 for none. Only the holder stores.
+    raw: WordLock,
+    /// Identity of the thread that holds it, 0 for none. Only the holder stores.
     owner: AtomicU64,
     /// How often the holder has locked it again. Only the holder touches it.
     depth: AtomicU32,
@@ -78,7 +73,7 @@ type AttributesPlace = Place<std::cell::Cell<MutexAttributes>>;
 impl Mutex {
     fn new(attributes: MutexAttributes) -> Self {
         Self {
-            raw: RawMutex::INIT,
+            raw: WordLock::new(),
             owner: AtomicU64::new(0),
             depth: AtomicU32::new(0),
             kind: attributes.kind,
@@ -105,7 +100,7 @@ impl Mutex {
 
     /// Locks, or counts where this thread holds it already.
     fn lock(&self, deadline: Deadline) -> Result<(), Errno> {
-        let me = current_number();
+        let me = identity();
         if self.owner.load(Ordering::Relaxed) == me {
             match self.kind {
                 Kind::Recursive => return self.deepen(),
@@ -114,20 +109,24 @@ impl Mutex {
                 Kind::Normal => {}
             }
         }
-        match deadline {
-            Deadline::Never => self.raw.lock(),
-            Deadline::At(instant) => {
-                if !self.raw.try_lock_until(instant) {
-                    return Err(Errno::ETIMEDOUT);
-                }
-            }
+        if !self.raw.try_acquire() && !self.wait_for_lock(deadline) {
+            return Err(Errno::ETIMEDOUT);
         }
         self.owner.store(me, Ordering::Relaxed);
         Ok(())
     }
 
+    #[cold]
+    fn wait_for_lock(&self, deadline: Deadline) -> bool {
+        self.raw.acquire_slowly(deadline, || {
+            if let Some(pending) = super::pending_exception() {
+                pending.look();
+            }
+        })
+    }
+
     fn try_lock(&self) -> Result<(), Errno> {
-        let me = current_number();
+        let me = identity();
         if self.owner.load(Ordering::Relaxed) == me {
             return if self.kind == Kind::Recursive {
                 self.deepen()
@@ -135,7 +134,7 @@ impl Mutex {
                 Err(Errno::EBUSY)
             };
         }
-        if !self.raw.try_lock() {
+        if !self.raw.try_acquire() {
             return Err(Errno::EBUSY);
         }
         self.owner.store(me, Ordering::Relaxed);
@@ -153,7 +152,7 @@ impl Mutex {
     }
 
     fn unlock(&self) -> Result<(), Errno> {
-        if self.owner.load(Ordering::Relaxed) != current_number() {
+        if self.owner.load(Ordering::Relaxed) != identity() {
             return Err(Errno::EPERM);
         }
         let depth = self.depth.load(Ordering::Relaxed);
@@ -162,19 +161,18 @@ impl Mutex {
             return Ok(());
         }
         self.owner.store(0, Ordering::Relaxed);
-        // SAFETY: the owner word says that this thread holds it.
-        unsafe { self.raw.unlock() };
+        self.raw.release();
         Ok(())
     }
 
     /// Whether the calling thread holds it.
     pub(super) fn is_mine(&self) -> bool {
-        self.owner.load(Ordering::Relaxed) == current_number()
+        self.owner.load(Ordering::Relaxed) == identity()
     }
 
     /// Unlocks however deep it is locked. Returns the depth for [`Self::lock_again`].
     pub(super) fn unlock_fully(&self) -> Result<u32, Errno> {
-        if self.owner.load(Ordering::Relaxed) != current_number() {
+        if self.owner.load(Ordering::Relaxed) != identity() {
             return Err(Errno::EPERM);
         }
         let depth = self.depth.swap(0, Ordering::Relaxed);
@@ -184,8 +182,10 @@ impl Mutex {
 
     /// Locks as deep as it was.
     pub(super) fn lock_again(&self, depth: u32) {
-        self.raw.lock();
-        self.owner.store(current_number(), Ordering::Relaxed);
+        if !self.raw.try_acquire() {
+            self.wait_for_lock(Deadline::Never);
+        }
+        self.owner.store(identity(), Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
     }
 }
@@ -215,7 +215,7 @@ pthread_pair! {
         get(place)?.unlock()
     }
     scePthreadMutexDestroy, pthread_mutex_destroy(place: MutexPlace) {
-        if place.existing()?.is_some_and(|mutex| mutex.raw.is_locked()) {
+        if place.existing()?.is_some_and(|mutex| mutex.raw.is_held()) {
             return Err(Errno::EBUSY);
         }
         place.take().map(drop)

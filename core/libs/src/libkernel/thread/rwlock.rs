@@ -10,7 +10,11 @@ use parking_lot::{
     lock_api::{RawRwLock as _, RawRwLockRecursive as _, RawRwLockRecursiveTimed as _, RawRwLockTimed as _},
 };
 
-use super::{current_number, place::Place, wait::Deadline};
+use super::{
+    identity,
+    place::Place,
+    wait::{self, Deadline},
+};
 use crate::{
     libkernel::time::Timespec,
     pointer::{In, Out, Text},
@@ -20,7 +24,7 @@ use crate::{
 /// A read-write lock. Readers may lock again; a writer may not.
 pub(crate) struct RwLock {
     raw: RawRwLock,
-    /// Number of the thread that writes, 0 for none.
+    /// Identity of the thread that writes, 0 for none.
     writer: AtomicU64,
 }
 
@@ -43,32 +47,32 @@ impl RwLock {
     }
 
     fn read(&self, deadline: Deadline) -> Result<(), Errno> {
-        if self.writer.load(Ordering::Relaxed) == current_number() {
+        if self.writer.load(Ordering::Relaxed) == identity() {
             return Err(Errno::EDEADLK);
         }
-        match deadline {
-            Deadline::Never => self.raw.lock_shared_recursive(),
-            Deadline::At(instant) => {
-                if !self.raw.try_lock_shared_recursive_until(instant) {
-                    return Err(Errno::ETIMEDOUT);
-                }
-            }
+        let lock = || self.raw.lock_shared_recursive();
+        let locked = self.raw.try_lock_shared_recursive()
+            || wait::acquire(deadline, lock, |instant| {
+                self.raw.try_lock_shared_recursive_until(instant)
+            });
+        if !locked {
+            return Err(Errno::ETIMEDOUT);
         }
         Ok(())
     }
 
     fn write(&self, deadline: Deadline) -> Result<(), Errno> {
-        let me = current_number();
+        let me = identity();
         if self.writer.load(Ordering::Relaxed) == me {
             return Err(Errno::EDEADLK);
         }
-        match deadline {
-            Deadline::Never => self.raw.lock_exclusive(),
-            Deadline::At(instant) => {
-                if !self.raw.try_lock_exclusive_until(instant) {
-                    return Err(Errno::ETIMEDOUT);
-                }
-            }
+        let lock = || self.raw.lock_exclusive();
+        let locked = self.raw.try_lock_exclusive()
+            || wait::acquire(deadline, lock, |instant| {
+                self.raw.try_lock_exclusive_until(instant)
+            });
+        if !locked {
+            return Err(Errno::ETIMEDOUT);
         }
         self.writer.store(me, Ordering::Relaxed);
         Ok(())
@@ -76,7 +80,7 @@ impl RwLock {
 
     fn unlock(&self) -> Result<(), Errno> {
         let writer = self.writer.load(Ordering::Relaxed);
-        if writer == current_number() {
+        if writer == identity() {
             self.writer.store(0, Ordering::Relaxed);
             // SAFETY: the writer word says that this thread writes.
             unsafe { self.raw.unlock_exclusive() };
@@ -109,7 +113,7 @@ pthread_pair! {
         if !lock.raw.try_lock_exclusive() {
             return Err(Errno::EBUSY);
         }
-        lock.writer.store(current_number(), Ordering::Relaxed);
+        lock.writer.store(identity(), Ordering::Relaxed);
         Ok(())
     }
     scePthreadRwlockUnlock, pthread_rwlock_unlock(place: RwLockPlace) {

@@ -2,12 +2,12 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use parking_lot::Mutex;
 use relic_macros::guest_fn;
 
 use super::{
     place::Place,
     wait::{self, Deadline, Order, WaitQueue},
+    word_lock::Locked,
 };
 use crate::{
     libkernel::time::Timespec,
@@ -20,7 +20,7 @@ pub(crate) struct Semaphore {
     count: AtomicU32,
     /// How many are on the way into the queue, or in it: nobody looks there for 0.
     waiting: AtomicU32,
-    queue: Mutex<WaitQueue<(), ()>>,
+    queue: Locked<WaitQueue<(), ()>>,
 }
 
 type SemaphorePlace = Place<Semaphore>;
@@ -99,7 +99,7 @@ pub(crate) extern "sysv64" fn sem_init(place: SemaphorePlace, _shared: i32, coun
         .set(Semaphore {
             count: AtomicU32::new(count),
             waiting: AtomicU32::new(0),
-            queue: Mutex::new(WaitQueue::new(Order::First)),
+            queue: Locked::new(WaitQueue::new(Order::First)),
         })
         .into()
 }

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use relic_macros::guest_fn;
 
-use super::{current_number, place::Place};
+use super::{identity, place::Place};
 use crate::result::{Errno, PthreadResult};
 
-/// A spin lock: number of the thread that holds it, 0 for none.
+/// A spin lock: identity of the thread that holds it, 0 for none.
 pub(crate) struct Spin(AtomicU64);
 
 type SpinPlace = Place<Spin>;
@@ -18,13 +18,13 @@ const SPINS: u32 = 100;
 impl Spin {
     fn try_lock(&self) -> Result<(), Errno> {
         self.0
-            .compare_exchange(0, current_number(), Ordering::Acquire, Ordering::Relaxed)
+            .compare_exchange(0, identity(), Ordering::Acquire, Ordering::Relaxed)
             .map(drop)
             .map_err(|_| Errno::EBUSY)
     }
 
     fn lock(&self) -> Result<(), Errno> {
-        if self.0.load(Ordering::Relaxed) == current_number() {
+        if self.0.load(Ordering::Relaxed) == identity() {
             return Err(Errno::EDEADLK);
         }
         let mut tries = 0;
@@ -69,7 +69,7 @@ spin! {
     pthread_spin_unlock(place) place
         .get(|_| None)?
         .0
-        .compare_exchange(current_number(), 0, Ordering::Release, Ordering::Relaxed)
+        .compare_exchange(identity(), 0, Ordering::Release, Ordering::Relaxed)
         .map(drop)
         .map_err(|_| Errno::EPERM);
 }

@@ -8,17 +8,19 @@ use std::{
     },
 };
 
-use parking_lot::Mutex;
 use relic_macros::guest_fn;
 
-use super::wait::{self, Order, WaitQueue};
+use super::{
+    wait::{self, Order, WaitQueue},
+    word_lock::Locked,
+};
 use crate::{
     pointer::{In, Out, Text},
     result::{Errno, SceResult},
 };
 
 /// Those who wait, by address.
-static QUEUES: LazyLock<Mutex<HashMap<u64, WaitQueue<(), ()>>>> = LazyLock::new(Mutex::default);
+static QUEUES: LazyLock<Locked<HashMap<u64, WaitQueue<(), ()>>>> = LazyLock::new(Locked::default);
 
 /// Sleeps while the word at `address` is what was expected: `holds` looks. The word is looked at under the lock, so that a
 /// wake-up behind its change is not missed.
@@ -161,7 +163,7 @@ mod tests {
             sceKernelSyncOnAddressWake(place().byte_add(1), 1),
             SceResult::code(0x8002_0016)
         );
-        let order: &'static Mutex<Vec<u32>> = Box::leak(Box::default());
+        let order: &'static Locked<Vec<u32>> = Box::leak(Box::default());
         let waiting = || QUEUES.lock().get(&place().address()).map_or(0, WaitQueue::len);
         let threads: Vec<_> = (0..3)
             .map(|index| {

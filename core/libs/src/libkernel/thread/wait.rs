@@ -13,7 +13,7 @@ use std::{
 };
 
 use super::{Thread, cancel, current};
-use crate::{pointer::Out, result::Errno};
+use crate::{libkernel::exception, pointer::Out, result::Errno};
 
 /// When a wait ends.
 #[derive(Clone, Copy, Debug)]
@@ -281,10 +281,43 @@ pub(crate) fn sleep_until<A>(
             Stop::TimedOut
         } else {
             thread.parker.park(deadline);
+            thread.exception.look();
             continue;
         };
         // The answer may have come in between.
         return leave().ok_or(stop);
+    }
+}
+
+/// How long a thread waits for a lock before it looks for exceptions that were raised for it.
+const SLICE: Duration = Duration::from_millis(1);
+
+/// Waits for a lock of parking_lot's, which can't be woken for anything else: in slices, where the program raises exceptions.
+/// False when the deadline has passed.
+pub(crate) fn acquire(deadline: Deadline, lock: impl Fn(), try_until: impl Fn(Instant) -> bool) -> bool {
+    if !exception::can_be_raised() {
+        return match deadline {
+            Deadline::Never => {
+                lock();
+                true
+            }
+            Deadline::At(instant) => try_until(instant),
+        };
+    }
+    let thread = current();
+    loop {
+        let slice = Instant::now() + SLICE;
+        let until = match deadline {
+            Deadline::At(instant) => instant.min(slice),
+            Deadline::Never => slice,
+        };
+        if try_until(until) {
+            return true;
+        }
+        if deadline.has_passed() {
+            return false;
+        }
+        thread.exception.look();
     }
 }
 
