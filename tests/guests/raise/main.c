@@ -3,7 +3,7 @@
 
 static volatile int quit, handled[4], counter[4];
 static ScePthread threads[4];
-static void *stopped, *resume, *block;
+static void *stopped, *resume, *gone, *block;
 static ScePthreadMutex mutex;
 
 static int which(void)
@@ -26,6 +26,7 @@ static void stop(int signal, void *context)
     handled[index]++;
     sem_post(&stopped);
     sem_wait(&resume);
+    sem_post(&gone);
 }
 
 /* One computes, one sleeps in a semaphore, one waits for a mutex, one sleeps. */
@@ -69,6 +70,7 @@ static void stop_the_world(void)
     sem_init(&stopped, 0, 0);
     sem_init(&resume, 0, 0);
     sem_init(&block, 0, 0);
+    sem_init(&gone, 0, 0);
     /* Held while the world is stopped. */
     scePthreadMutexLock(&mutex);
     for (int i = 0; i < 4; i++)
@@ -87,6 +89,8 @@ static void stop_the_world(void)
             CHECK(handled[i], round);
         for (int i = 0; i < 4; i++)
             sem_post(&resume);
+        for (int i = 0; i < 4; i++)
+            sem_wait(&gone);
     }
     /* What they waited for is still theirs. */
     CHECK(counter[1] + counter[2], 0);

@@ -179,10 +179,8 @@ pub(crate) fn can_be_raised() -> bool {
     HANDLERS[USER as usize].load(Ordering::Relaxed) != 0
 }
 
-/// The host's signal that carries raised exceptions.
-fn carrier() -> c_int {
-    libc::SIGRTMIN() + 3
-}
+/// The host's signal that carries raised exceptions: one that is not queued, as it is sent again and again.
+const CARRIER: c_int = libc::SIGUSR2;
 
 extern "C" fn on_raised(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel passes it for SA_SIGINFO handlers.
@@ -246,7 +244,7 @@ pub(crate) extern "sysv64" fn sceKernelInstallExceptionHandler(signal: u32, func
             let mut action: libc::sigaction = MaybeUninit::zeroed().assume_init();
             action.sa_sigaction = address_of(on_raised as *const ()) as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER;
-            if libc::sigaction(carrier(), &raw const action, ptr::null_mut()) != 0 {
+            if libc::sigaction(CARRIER, &raw const action, ptr::null_mut()) != 0 {
                 return Errno::last().sce();
             }
         }
@@ -285,7 +283,7 @@ pub(crate) extern "sysv64" fn sceKernelRaiseException(handle: u64, signal: u32) 
     loop {
         target.parker.unpark();
         // A thread that has ended takes nothing any more.
-        if !target.signal(carrier()) || target.exception.0.load(Ordering::Acquire) == 0 {
+        if !target.signal(CARRIER) || target.exception.0.load(Ordering::Acquire) == 0 {
             return SceResult::OK;
         }
         std::thread::sleep(AGAIN);

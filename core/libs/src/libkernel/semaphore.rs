@@ -84,6 +84,7 @@ struct Semaphore {
 }
 
 impl Semaphore {
+    #[inline(always)]
     fn find(handle: u64) -> Result<Self, Errno> {
         let handle = u32::try_from(handle).map_err(|_| Errno::ESRCH)?;
         let generation = u64::from(handle >> INDEX_BITS);
@@ -128,6 +129,25 @@ impl Semaphore {
         self.edit(|word| (word & WAITED == 0 && count_of(word) >= need).then(|| word - need as u64))
     }
 
+    /// Changes the count where nobody waits and nobody else is at it: one exchange.
+    #[inline(always)]
+    fn at_once(self, change: impl FnOnce(i32, i32) -> Option<i32>) -> bool {
+        let word = self.slot.word.load(Ordering::Acquire);
+        if word & WAITED != 0 || word >> GENERATION != self.generation {
+            return false;
+        }
+        match change(count_of(word), self.slot.maximum.load(Ordering::Relaxed)) {
+            Some(count) => {
+                let new = word >> 32 << 32 | u64::from(count.cast_unsigned());
+                self.slot
+                    .word
+                    .compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed)
+                    .is_ok()
+            }
+            None => false,
+        }
+    }
+
     /// What one may ask for.
     fn check_need(self, need: i32) -> Result<(), Errno> {
         self.word()?;
@@ -139,6 +159,8 @@ impl Semaphore {
         }
     }
 
+    #[cold]
+    #[inline(never)]
     fn wait(self, need: i32, timeout: Out<u32>) -> Result<(), Errno> {
         self.check_need(need)?;
         if self.try_take(need)? {
@@ -185,6 +207,8 @@ impl Semaphore {
         self.edit(|word| Some(word & !WAITED)).map(drop)
     }
 
+    #[cold]
+    #[inline(never)]
     fn signal(self, count: i32) -> Result<(), Errno> {
         let maximum = self.slot.maximum.load(Ordering::Relaxed);
         let fits = |word: u64| {
@@ -297,9 +321,14 @@ pub(crate) extern "sysv64" fn sceKernelCreateSema(
 /// Takes `need`, waiting for it. `timeout` in microseconds, null for ever; what is left is stored back.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelWaitSema(handle: u64, need: i32, timeout: Out<u32>) -> SceResult {
-    Semaphore::find(handle)
-        .and_then(|semaphore| semaphore.wait(need, timeout))
-        .into()
+    let at_once = |semaphore: Semaphore| {
+        semaphore.at_once(|count, _| (need >= 1 && count >= need).then(|| count - need))
+    };
+    match Semaphore::find(handle) {
+        Ok(semaphore) if at_once(semaphore) => SceResult::OK,
+        Ok(semaphore) => semaphore.wait(need, timeout).into(),
+        Err(error) => error.sce(),
+    }
 }
 
 /// Takes `need` if it is there; EBUSY otherwise.
@@ -316,9 +345,18 @@ pub(crate) extern "sysv64" fn sceKernelPollSema(handle: u64, need: i32) -> SceRe
 /// Gives `count`; EINVAL beyond the maximum.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelSignalSema(handle: u64, count: i32) -> SceResult {
-    Semaphore::find(handle)
-        .and_then(|semaphore| semaphore.signal(count))
-        .into()
+    let at_once = |semaphore: Semaphore| {
+        semaphore.at_once(|there, maximum| {
+            there
+                .checked_add(count)
+                .filter(|sum| count >= 1 && *sum <= maximum)
+        })
+    };
+    match Semaphore::find(handle) {
+        Ok(semaphore) if at_once(semaphore) => SceResult::OK,
+        Ok(semaphore) => semaphore.signal(count).into(),
+        Err(error) => error.sce(),
+    }
 }
 
 /// Sends everyone away who waits, and sets the count (below 0: the initial one).

@@ -7,7 +7,7 @@
 
 use std::{
     cell::RefCell,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
 };
 
 use relic_macros::guest_fn;
@@ -25,6 +25,9 @@ const ENDING: u32 = 8;
 /// What a thread's cancellation is.
 #[derive(Debug, Default)]
 pub(super) struct CancelWord(AtomicU32);
+
+/// Whether any thread was ever asked to end: a look at one word is all that a cancellation point costs before.
+static EVER: AtomicBool = AtomicBool::new(false);
 
 /// What joining a cancelled thread gives.
 const CANCELLED: u64 = 1;
@@ -48,7 +51,14 @@ pub(super) fn is_due(thread: &Thread) -> bool {
 }
 
 /// Acts on a request, if there is one. The caller's frames must own nothing.
+#[inline]
 pub(crate) fn test() {
+    if EVER.load(Ordering::Relaxed) {
+        test_slowly();
+    }
+}
+
+fn test_slowly() {
     if super::own().is_some_and(is_due) {
         lifetime::exit_thread(CANCELLED)
     }
@@ -107,6 +117,7 @@ pthread_pair! {
     /// Asks a thread to end at its next cancellation point.
     scePthreadCancel, pthread_cancel(handle: u64) {
         let thread = by_handle(handle).ok_or(Errno::ESRCH)?;
+        EVER.store(true, Ordering::SeqCst);
         thread.cancel.0.fetch_or(PENDING, Ordering::AcqRel);
         thread.parker.unpark();
         Ok(())

@@ -14,7 +14,7 @@ use relic_core::{GuestAddress, GuestRange};
 use relic_macros::guest_fn;
 
 use super::{
-    Thread,
+    Host, Thread,
     attributes::{self, Attributes, AttributesPlace},
     become_current, by_handle, cancel, current, forget, hooks, key, threads,
     wait::{self, Deadline, Stop},
@@ -180,7 +180,7 @@ extern "C" fn thread_main(begin: *mut c_void) -> *mut c_void {
     runtime::send_if_running(Message::ThreadEnded {
         thread: thread.number,
     });
-    *thread.host.lock() = 0;
+    *thread.host.lock() = Host::Ended;
     report::release_thread();
     if thread.detached.load(Ordering::Acquire) {
         forget(&thread);

@@ -45,9 +45,17 @@ pub(crate) struct Thread {
     pub(crate) parker: wait::Parker,
     cancel: cancel::CancelWord,
     pub(crate) exception: super::exception::Pending,
-    /// The host's thread, while it runs; 0 before and behind.
-    host: parking_lot::Mutex<libc::pthread_t>,
+    host: parking_lot::Mutex<Host>,
     outcome: parking_lot::Mutex<Outcome>,
+}
+
+/// The host's thread behind one.
+#[derive(Clone, Copy, Debug)]
+enum Host {
+    /// It was created, and has not run yet.
+    Created,
+    Running(libc::pthread_t),
+    Ended,
 }
 
 /// A thread's end.
@@ -83,16 +91,19 @@ impl Thread {
             parker: wait::Parker::default(),
             cancel: cancel::CancelWord::default(),
             exception: super::exception::Pending::default(),
-            host: parking_lot::Mutex::new(0),
+            host: parking_lot::Mutex::new(Host::Created),
             outcome: parking_lot::Mutex::default(),
         })
     }
 
-    /// Sends a signal of the host's. False where the thread does not run.
+    /// Sends a signal of the host's, if the thread runs already. False where it does not run any more.
     pub(crate) fn signal(&self, signal: libc::c_int) -> bool {
         let host = self.host.lock();
-        // SAFETY: the thread runs as long as the lock keeps its number there.
-        *host != 0 && unsafe { libc::pthread_kill(*host, signal) } == 0
+        if let Host::Running(thread) = *host {
+            // SAFETY: the thread runs as long as the lock keeps it there.
+            unsafe { libc::pthread_kill(thread, signal) };
+        }
+        !matches!(*host, Host::Ended)
     }
 
     /// What the guest holds: the object's address.
@@ -181,7 +192,7 @@ fn become_current(thread: &Arc<Thread>) {
 /// Makes `thread` what the calling thread takes itself for.
 fn remember(thread: &Arc<Thread>) {
     // SAFETY: always allowed.
-    *thread.host.lock() = unsafe { libc::pthread_self() };
+    *thread.host.lock() = Host::Running(unsafe { libc::pthread_self() });
     NUMBER.with(|cell| cell.set(thread.number));
     HANDLE.with(|cell| cell.set(thread.handle()));
 }

@@ -116,6 +116,28 @@ impl Mutex {
         Ok(())
     }
 
+    /// Locks where nobody holds it.
+    #[inline(always)]
+    fn lock_free(&self) -> bool {
+        let locked = self.raw.try_acquire();
+        if locked {
+            self.owner.store(identity(), Ordering::Relaxed);
+        }
+        locked
+    }
+
+    /// Unlocks where the calling thread holds it once.
+    #[inline(always)]
+    fn unlock_single(&self) -> bool {
+        let single =
+            self.owner.load(Ordering::Relaxed) == identity() && self.depth.load(Ordering::Relaxed) == 0;
+        if single {
+            self.owner.store(0, Ordering::Relaxed);
+            self.raw.release();
+        }
+        single
+    }
+
     #[cold]
     fn wait_for_lock(&self, deadline: Deadline) -> bool {
         self.raw.acquire_slowly(deadline, || {
@@ -190,6 +212,18 @@ impl Mutex {
     }
 }
 
+#[cold]
+#[inline(never)]
+fn lock_slowly(place: MutexPlace) -> Result<(), Errno> {
+    get(place)?.lock(Deadline::Never)
+}
+
+#[cold]
+#[inline(never)]
+fn unlock_slowly(place: MutexPlace) -> Result<(), Errno> {
+    get(place)?.unlock()
+}
+
 /// The mutex at `place`.
 pub(super) fn get(place: MutexPlace) -> Result<&'static Mutex, Errno> {
     place.get(Mutex::of_initialiser)
@@ -206,13 +240,19 @@ fn init(place: MutexPlace, attributes: AttributesPlace) -> Result<(), Errno> {
 
 pthread_pair! {
     scePthreadMutexLock, pthread_mutex_lock(place: MutexPlace) {
-        get(place)?.lock(Deadline::Never)
+        if place.live().is_some_and(Mutex::lock_free) {
+            return Ok(());
+        }
+        lock_slowly(place)
     }
     scePthreadMutexTrylock, pthread_mutex_trylock(place: MutexPlace) {
         get(place)?.try_lock()
     }
     scePthreadMutexUnlock, pthread_mutex_unlock(place: MutexPlace) {
-        get(place)?.unlock()
+        if place.live().is_some_and(Mutex::unlock_single) {
+            return Ok(());
+        }
+        unlock_slowly(place)
     }
     scePthreadMutexDestroy, pthread_mutex_destroy(place: MutexPlace) {
         if place.existing()?.is_some_and(|mutex| mutex.raw.is_held()) {

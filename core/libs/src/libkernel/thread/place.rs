@@ -76,6 +76,22 @@ impl<T: 'static> Place<T> {
         }
     }
 
+    /// The object, where the variable holds a live one: what nearly every call finds.
+    #[inline(always)]
+    pub(crate) fn live(self) -> Option<&'static T> {
+        let variable: *mut *mut Object<T> = self.variable.cast();
+        if variable.is_null() || !variable.is_aligned() {
+            return None;
+        }
+        // SAFETY: as in `variable`.
+        let found = unsafe { AtomicPtr::from_ptr(variable) }.load(Ordering::Acquire);
+        if found.addr() <= LAST_MARK || !found.is_aligned() {
+            return None;
+        }
+        // SAFETY: as in `object`.
+        unsafe { ((*found).mark.load(Ordering::Relaxed) == LIVE).then(|| &(*found).value) }
+    }
+
     /// The object. `make` builds the one that an initialiser (0 or 1) stands for, on first use.
     #[inline]
     pub(crate) fn get(self, make: impl FnOnce(usize) -> Option<T>) -> Result<&'static T, Errno> {

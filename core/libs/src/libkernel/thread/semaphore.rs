@@ -33,9 +33,10 @@ fn get(place: SemaphorePlace) -> Result<&'static Semaphore, Errno> {
 }
 
 impl Semaphore {
+    #[inline]
     fn try_take(&self) -> bool {
         self.count
-            .fetch_update(Ordering::SeqCst, Ordering::Relaxed, |count| count.checked_sub(1))
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1))
             .is_ok()
     }
 
@@ -75,17 +76,24 @@ impl Semaphore {
         }
     }
 
+    #[inline]
     fn post(&self) -> Result<(), Errno> {
         self.count
-            .fetch_update(Ordering::SeqCst, Ordering::Relaxed, |count| {
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| {
                 (count < MAXIMUM).then_some(count + 1)
             })
             // FreeBSD's EOVERFLOW.
             .map_err(|_| Errno(84))?;
         if self.waiting.load(Ordering::SeqCst) != 0 {
-            self.serve(&mut self.queue.lock());
+            self.serve_slowly();
         }
         Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn serve_slowly(&self) {
+        self.serve(&mut self.queue.lock());
     }
 }
 
@@ -114,10 +122,19 @@ pub(crate) extern "sysv64" fn sem_destroy(place: SemaphorePlace) -> PosixResult 
     }
 }
 
+#[cold]
+#[inline(never)]
+fn wait_slowly(place: SemaphorePlace) -> Result<(), Errno> {
+    get(place)?.take(Deadline::Never)
+}
+
 cancellable! {
     /// Takes one, waiting for it. A cancellation point: one that is cancelled takes nothing.
     (libkernel, libScePosix) sem_wait(place: SemaphorePlace) -> PosixResult {
-        get(place)?.take(Deadline::Never)
+        if place.live().is_some_and(Semaphore::try_take) {
+            return Ok(());
+        }
+        wait_slowly(place)
     }
     /// Takes one, waiting at most until the time given. A cancellation point.
     (libkernel, libScePosix) sem_timedwait(place: SemaphorePlace, until: In<Timespec>) -> PosixResult {
@@ -145,7 +162,10 @@ pub(crate) extern "sysv64" fn sem_trywait(place: SemaphorePlace) -> PosixResult 
 /// Gives one.
 #[guest_fn(libkernel, libScePosix)]
 pub(crate) extern "sysv64" fn sem_post(place: SemaphorePlace) -> PosixResult {
-    get(place).and_then(Semaphore::post).into()
+    match place.live() {
+        Some(semaphore) => semaphore.post().into(),
+        None => get(place).and_then(Semaphore::post).into(),
+    }
 }
 
 /// Stores the count.
