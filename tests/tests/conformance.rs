@@ -49,6 +49,15 @@ impl Prepared {
     /// Runs the guest. It must have checked at least so much, and found nothing wrong.
     #[track_caller]
     fn check(&self, least: u32) {
+        // `./x test --long` asks for more.
+        let rounds = std::env::var("RELIC_ROUNDS").map_or(1, |rounds| rounds.parse().unwrap());
+        for _ in 0..rounds {
+            self.check_once(least);
+        }
+    }
+
+    #[track_caller]
+    fn check_once(&self, least: u32) {
         let (application, data) = (self.application(), self.data());
         let variables = [
             ("RELIC_APP0", application.as_os_str()),
@@ -70,6 +79,7 @@ fn write(path: &Path, text: &str) {
 #[test]
 fn files() {
     let guest = prepare("files");
+    // One round: what the guest leaves behind is looked at.
     let application = guest.application();
     write(&guest.folder.path().join("secret"), "secret");
     write(&application.join("hello.txt"), "hello\n");
@@ -77,8 +87,38 @@ fn files() {
     symlink("hello.txt", application.join("inside")).unwrap();
     symlink("../secret", application.join("outside")).unwrap();
     symlink("..", application.join("folder")).unwrap();
-    guest.check(300);
+    guest.check_once(300);
     // Where the title's data lies: in a folder of the title's name, here the program's, as /app0 has no name of its own.
     let bytes = guest.data().join("files/data/bytes");
     assert_eq!(fs::read(bytes).unwrap(), b"cde3end+");
+}
+
+#[test]
+fn synchronisation() {
+    prepare("sync").check(250);
+}
+
+#[test]
+fn cancellation() {
+    prepare("cancellation").check(1500);
+}
+
+#[test]
+fn exceptions() {
+    prepare("raise").check(400);
+}
+
+#[test]
+fn the_titles_own_allocator() {
+    prepare("heap").check(20);
+}
+
+#[test]
+fn many_threads_leave_nothing() {
+    let guest = prepare("many_threads");
+    // Its own resident pages, which it can't see otherwise.
+    let application = Path::new("/proc");
+    let variables = [("RELIC_APP0", application.as_os_str())];
+    let outcome = run_with(&guest.program, &[], &variables, &mut |_| ()).unwrap();
+    assert_eq!(outcome.code, Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
 }

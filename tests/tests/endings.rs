@@ -201,3 +201,39 @@ fn a_shader_that_cannot_be_recompiled() {
         &["DISPATCH_DIRECT", "compute program refused at 0x0", "c0001000"],
     );
 }
+
+#[test]
+fn a_call_that_is_given_what_is_none() {
+    let bad = |value: &str| {
+        format!(
+            "int main(void) {{ ScePthreadMutex mutex = (ScePthreadMutex){value}; return scePthreadMutexLock(&mutex) + 1; }}"
+        )
+    };
+    let call = "in      libkernel scePthreadMutexLock";
+    // No address, one that is not mapped, one of the program's own data.
+    let outcome = end(&bad("0x1003"), "", None);
+    assert_report(
+        &outcome,
+        128 + 6,
+        &["Mutex that is none", "0x1003", call, "caller  ending + 0x"],
+    );
+    let outcome = end(&bad("0x12340000"), "", None);
+    assert_report(
+        &outcome,
+        128 + 11,
+        &["SIGSEGV", "0x12340000", call, "caller  ending + 0x"],
+    );
+    let outcome = end(&format!("static long data[64];\n{}", bad("data")), "", None);
+    assert_report(&outcome, 128 + 6, &["Mutex that is none", call]);
+    // A bad pointer to a function of the host's library.
+    let outcome = end(
+        "int main(void) { return (int)strlen((const char *)0x4440) + 1; }",
+        "",
+        None,
+    );
+    assert_report(
+        &outcome,
+        128 + 11,
+        &["SIGSEGV", "0x4440", "in      libc strlen", "caller  ending + 0x"],
+    );
+}

@@ -11,6 +11,24 @@ pub struct GuestExport {
     pub nid: &'static str,
     /// How much of it is there.
     pub status: ExportStatus,
+    /// Where it is; null for data, and for a second name of a function that is written in assembly.
+    pub address: Address,
+}
+
+/// An address that is known when the library is loaded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address(pub(crate) *const ());
+
+// SAFETY: a number, which nothing is read through.
+unsafe impl Sync for Address {}
+// SAFETY: as above.
+unsafe impl Send for Address {}
+
+impl Address {
+    /// Whether this is the address of a function, and that one.
+    pub(crate) fn is(self, address: u64) -> bool {
+        !self.0.is_null() && crate::pointer::address_of(self.0) == address
+    }
 }
 
 /// How complete an export is.

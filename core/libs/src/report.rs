@@ -62,6 +62,8 @@ struct Module {
     start: u64,
     end: u64,
     name: String,
+    /// The program itself, or a module of its.
+    is_guest: bool,
 }
 
 static MODULES: OnceLock<Vec<Module>> = OnceLock::new();
@@ -185,6 +187,7 @@ fn loaded_modules(program: &str) -> Vec<Module> {
     for module in &mut modules {
         if module.name.is_empty() {
             program.clone_into(&mut module.name);
+            module.is_guest = true;
         }
     }
     modules
@@ -213,6 +216,7 @@ unsafe extern "C" fn collect_module(
         start: info.dlpi_addr,
         end,
         name: path.rsplit('/').next().unwrap_or_default().to_owned(),
+        is_guest: path.ends_with(".guest.prx"),
     });
     0
 }
@@ -268,7 +272,20 @@ fn peek(address: u64) -> Option<u64> {
     // SAFETY: reads our own process; a bad address is an error.
     let read =
         unsafe { libc::process_vm_readv(libc::getpid(), &raw const local, 1, &raw const remote, 1, 0) };
-    (read == 8).then_some(word)
+    if read == 8 {
+        return Some(word);
+    }
+    // Code that may be executed only, which the kernel reads for debuggers alone.
+    // SAFETY: a descriptor of ours, and a place of eight bytes.
+    unsafe {
+        let memory = libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if memory < 0 {
+            return None;
+        }
+        let read = libc::pread(memory, (&raw mut word).cast(), 8, address.cast_signed());
+        libc::close(memory);
+        (read == 8).then_some(word)
+    }
 }
 
 /// The body of a report.
@@ -361,6 +378,79 @@ pub(crate) fn abort(what: fmt::Arguments<'_>) -> ! {
     leave(128 + libc::SIGABRT)
 }
 
+/// Ends the program because a call of the guest's was given what it can't be given. The report names that call.
+pub(crate) fn blame(what: fmt::Arguments<'_>) -> ! {
+    if begin() {
+        let here = 0u64;
+        let caller = guest_call(address_of(&raw const here));
+        write_report(what, None, caller, None);
+        put_call(caller);
+        put_line(format_args!(
+            "  the program misuses the call, or has overwritten its own memory; if it does not do so on the console, report it"
+        ));
+    }
+    leave(128 + libc::SIGABRT)
+}
+
+/// How many words of the stack are searched for the guest's call.
+const SEARCHED_WORDS: u64 = 4096;
+
+/// The place behind the guest's call that led to code outside of the guest: the first return address on the stack that lies
+/// behind a call instruction of the program or one of its modules.
+fn guest_call(stack: u64) -> Option<u64> {
+    let is_guest = |address: u64| {
+        MODULES.get().is_some_and(|modules| {
+            modules
+                .iter()
+                .any(|module| module.is_guest && (module.start..module.end).contains(&address))
+        })
+    };
+    (0..SEARCHED_WORDS)
+        .map_while(|index| peek((stack & !7) + 8 * index))
+        .find(|&word| is_guest(word) && call_target(word).is_some())
+}
+
+/// What the call in front of an address calls; `Some(0)` for one that goes through a register.
+fn call_target(behind: u64) -> Option<u64> {
+    let bytes = peek(behind.wrapping_sub(8))?.to_le_bytes();
+    let relative = i64::from(i32::from_le_bytes([bytes[4], bytes[5], bytes[6], bytes[7]]));
+    let there = behind.wrapping_add_signed(relative);
+    match bytes {
+        // call [rip + offset]
+        [_, _, 0xff, 0x15, ..] => peek(there),
+        // call offset: of a stub that jumps through a slot, perhaps.
+        [_, _, _, 0xe8, ..] => {
+            let stub = peek(there)?.to_le_bytes();
+            let offset = i64::from(i32::from_le_bytes([stub[2], stub[3], stub[4], stub[5]]));
+            match stub {
+                [0xff, 0x25, ..] => peek((there + 6).wrapping_add_signed(offset)),
+                _ => Some(there),
+            }
+        }
+        // call through a register, or through memory that one points at.
+        [.., 0xff, 0xd0..=0xd7] | [.., 0xff, 0x10..=0x13 | 0x16..=0x17] | [.., 0xff, 0x50..=0x57, _] => {
+            Some(0)
+        }
+        _ => None,
+    }
+}
+
+/// Says which function the guest called, if it can be told.
+fn put_call(caller: Option<u64>) {
+    let target = caller.and_then(call_target).unwrap_or(0);
+    if let Some(export) = crate::export::EXPORTS
+        .iter()
+        .find(|export| export.address.is(target))
+    {
+        let name = if export.name.is_empty() {
+            export.nid
+        } else {
+            export.name
+        };
+        put_line(format_args!("  in      {} {name}", export.library));
+    }
+}
+
 /// Ends the program because it raised a signal that it handles in no way.
 pub(crate) fn raised(number: i32) -> ! {
     if begin() {
@@ -415,7 +505,25 @@ impl Registers {
     }
 }
 
+/// Whether an address lies outside of all libraries of the host that were there when the program started: in the program, its
+/// modules, or code that it has made.
+pub(crate) fn is_guest_code(address: u64) -> bool {
+    MODULES.get().is_some_and(|modules| {
+        !modules
+            .iter()
+            .any(|module| !module.is_guest && (module.start..module.end).contains(&address))
+    })
+}
+
 extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel passes both for SA_SIGINFO handlers.
+    let handled = unsafe {
+        let address = address_of((*info).si_addr());
+        crate::libkernel::exception::handle_fault(signal, address, context)
+    };
+    if handled {
+        return;
+    }
     if begin() {
         // SAFETY: the kernel passes both for SA_SIGINFO handlers.
         let (address, registers) = unsafe {
@@ -436,7 +544,18 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
                 .iter()
                 .any(|module| (module.start..module.end).contains(&rip))
         });
-        let caller = if in_module {
+        // Outside of the guest, the fault is that of the guest's call: what it passed was no good.
+        let in_guest = MODULES.get().is_some_and(|modules| {
+            modules
+                .iter()
+                .any(|module| module.is_guest && (module.start..module.end).contains(&rip))
+        });
+        let call = (in_module && !in_guest)
+            .then(|| guest_call(registers.get("rsp")))
+            .flatten();
+        let caller = if call.is_some() {
+            call
+        } else if in_module {
             peek(registers.get("rbp").wrapping_add(8))
         } else {
             peek(registers.get("rsp"))
@@ -447,6 +566,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
             caller,
             Some(&registers),
         );
+        put_call(call);
         put_line(format_args!(
             "  if the program does not fault like this on the console, report it to Relic's issue tracker with these lines"
         ));

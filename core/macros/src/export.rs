@@ -47,8 +47,8 @@ pub(crate) fn function(arguments: &Arguments, item: &ItemFn) -> syn::Result<Toke
         )
         .collect::<syn::Result<_>>()?;
     let function = &signature.ident;
-    let records = records(arguments, &names, &rust_name);
     if is_naked(item) {
+        let records = records(arguments, &names, &rust_name, &[]);
         let labels = names.iter().map(|name| label(&name.nid, function));
         return Ok(quote! {
             #item
@@ -56,6 +56,10 @@ pub(crate) fn function(arguments: &Arguments, item: &ItemFn) -> syn::Result<Toke
             #records
         });
     }
+    let addresses: Vec<syn::Ident> = std::iter::once(function.clone())
+        .chain((0..names.len() - 1).map(|i| format_ident!("__{}_as_{}", function, i)))
+        .collect();
+    let records = records(arguments, &names, &rust_name, &addresses);
     let nid = &names[0].nid;
     // A symbol has one name: every further one is a function that passes its arguments on.
     let parameters = parameters(item)?;
@@ -143,7 +147,7 @@ pub(crate) fn datum(arguments: &Arguments, item: &ItemStatic) -> syn::Result<Tok
     let rust_name = item.ident.to_string();
     let name = Name::first(arguments, &rust_name);
     let nid = name.nid.clone();
-    let records = records(arguments, &[name], &rust_name);
+    let records = records(arguments, &[name], &rust_name, &[]);
     Ok(quote! {
         #[unsafe(export_name = #nid)]
         #item
@@ -188,7 +192,8 @@ impl Name {
     }
 }
 
-fn records(arguments: &Arguments, names: &[Name], rust_name: &str) -> TokenStream {
+/// The records of an item under its names. `functions` are what the names lead to, where they are functions of Rust's.
+fn records(arguments: &Arguments, names: &[Name], rust_name: &str, functions: &[syn::Ident]) -> TokenStream {
     let status = match &arguments.partial {
         Some(reason) => quote!(crate::export::ExportStatus::Partial(#reason)),
         None => quote!(crate::export::ExportStatus::Implemented),
@@ -199,6 +204,10 @@ fn records(arguments: &Arguments, names: &[Name], rust_name: &str) -> TokenStrea
         names.iter().enumerate().map(move |(n, name)| {
             let record = format_ident!("__EXPORT_{}_{}_{}", rust_name, l, n);
             let (text, nid, status) = (&name.text, &name.nid, &status);
+            let address = match functions.get(n) {
+                Some(function) => quote!(#function as *const ()),
+                None => quote!(::core::ptr::null()),
+            };
             quote! {
                 #[::linkme::distributed_slice(crate::export::EXPORTS)]
                 static #record: crate::export::GuestExport = crate::export::GuestExport {
@@ -206,6 +215,7 @@ fn records(arguments: &Arguments, names: &[Name], rust_name: &str) -> TokenStrea
                     name: #text,
                     nid: #nid,
                     status: #status,
+                    address: crate::export::Address(#address),
                 };
             }
         })

@@ -4,13 +4,16 @@
 //! fires, its record becomes pending; a wait returns the pending records in the order in which they became so. A
 //! source that fires again while pending updates its record.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use relic_macros::guest_fn;
 
 use super::handle::Handles;
 use crate::{
-    libkernel::thread::wait_for,
+    libkernel::thread::{
+        wait::{self, Order, WaitQueue},
+        word_lock::Locked,
+    },
     pointer::{In, Out, Text},
     result::{Errno, SceResult},
 };
@@ -49,18 +52,16 @@ struct Source {
     pending: Option<u64>,
 }
 
-#[derive(Default)]
 struct State {
     sources: Vec<Source>,
     next: u64,
+    waiting: WaitQueue<(), ()>,
     deleted: bool,
 }
 
 /// An event queue.
-#[derive(Default)]
 pub(crate) struct Equeue {
-    state: Mutex<State>,
-    changed: Condvar,
+    state: Locked<State>,
 }
 
 static QUEUES: Handles<Equeue> = Handles::new();
@@ -71,8 +72,10 @@ pub(crate) fn find(handle: u64) -> Result<Arc<Equeue>, Errno> {
 }
 
 impl Equeue {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(
+        &self,
+    ) -> parking_lot::lock_api::MutexGuard<'_, crate::libkernel::thread::word_lock::WordLock, State> {
+        self.state.lock()
     }
 
     /// Registers a source; one that is registered gets the new user data.
@@ -124,7 +127,7 @@ impl Equeue {
             source.pending = Some(next);
             state.next += 1;
         }
-        self.changed.notify_all();
+        state.waiting.wake_all();
         true
     }
 }
@@ -169,7 +172,14 @@ pub(crate) extern "sysv64" fn sceKernelCreateEqueue(out: Out<u64>, name: Text) -
     if name.bytes(32).is_some_and(|name| name.len() > 31) {
         return Errno::ENAMETOOLONG.sce();
     }
-    out.write(QUEUES.insert(Equeue::default()));
+    out.write(QUEUES.insert(Equeue {
+        state: Locked::new(State {
+            sources: Vec::new(),
+            next: 0,
+            waiting: WaitQueue::new(Order::First),
+            deleted: false,
+        }),
+    }));
     SceResult::OK
 }
 
@@ -178,8 +188,9 @@ pub(crate) extern "sysv64" fn sceKernelCreateEqueue(out: Out<u64>, name: Text) -
 pub(crate) extern "sysv64" fn sceKernelDeleteEqueue(handle: u64) -> SceResult {
     match QUEUES.remove(handle) {
         Some(queue) => {
-            queue.lock().deleted = true;
-            queue.changed.notify_all();
+            let mut state = queue.lock();
+            state.deleted = true;
+            state.waiting.wake_all();
             SceResult::OK
         }
         None => Errno::EBADF.sce(),
@@ -201,33 +212,35 @@ fn wait(
     if limit == 0 {
         return Err(Errno::EINVAL);
     }
-    // The timeout is an input only: it is copied so that the wait does not store into it.
-    let mut copy = timeout.read();
-    // SAFETY: null, or a place of ours that outlives the wait.
-    let limit_of_time = unsafe { Out::new(copy.as_mut().map_or(std::ptr::null_mut(), |place| place)) };
-    let state = queue.lock();
-    let answer = wait_for(&queue.changed, state, limit_of_time, |state| {
+    let deadline = wait::deadline_of(timeout);
+    let look = || {
+        let mut state = queue.lock();
         if state.deleted {
             return Some(Err(Errno::EBADF));
         }
         let taken = state.take(limit);
         (!taken.is_empty()).then_some(Ok(taken))
-    });
-    match answer {
-        Ok(Ok(taken)) => {
+    };
+    let ended = match look() {
+        Some(answer) => Ok(answer),
+        None => {
+            let ticket = queue.lock().waiting.join(());
+            let ended = wait::sleep_until(deadline, false, look, || None);
+            queue.lock().waiting.leave(ticket);
+            ended
+        }
+    };
+    match ended.unwrap_or_else(|stop| Err(stop.errno())) {
+        Ok(taken) => {
             for (index, record) in taken.iter().enumerate() {
                 events.write_at(index, *record);
             }
             count.write(taken.len() as i32);
             Ok(())
         }
-        Ok(Err(error)) => {
+        Err(error) => {
             count.write(0);
             Err(error)
-        }
-        Err(_state) => {
-            count.write(0);
-            Err(Errno::ETIMEDOUT)
         }
     }
 }

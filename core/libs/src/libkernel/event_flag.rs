@@ -1,36 +1,46 @@
 //! Event flags: sets of 64 bits that threads wait on.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use relic_macros::guest_fn;
 
 use super::handle::Handles;
 use crate::{
-    libkernel::thread::wait_for,
+    libkernel::thread::{
+        wait::{self, Order, WaitQueue},
+        word_lock::Locked,
+    },
     pointer::{Opaque, Out, Text},
     result::{Errno, SceResult},
 };
 
 /// An event flag.
 struct EventFlag {
-    state: Mutex<State>,
-    changed: Condvar,
+    state: Locked<State>,
     /// Whether only one thread may wait at a time.
     single: bool,
 }
 
 struct State {
     bits: u64,
-    waiters: i32,
-    /// Advances when everyone who waits is sent away.
-    cancelled: u64,
+    queue: WaitQueue<Want, Answer>,
     deleted: bool,
 }
+
+/// What a thread waits for.
+struct Want {
+    pattern: u64,
+    mode: Mode,
+}
+
+/// How a wait ended, with the bits as they were.
+type Answer = (Result<(), Errno>, u64);
 
 static FLAGS: Handles<EventFlag> = Handles::new();
 
 /// Attributes: queue order (1 first come, 2 priority) and how many may wait (0x10 one, 0x20 many).
 const ORDER: u32 = 3;
+const PRIORITY: u32 = 2;
 const SINGLE: u32 = 0x10;
 const MULTI: u32 = 0x20;
 const NAME_LIMIT: usize = 31;
@@ -61,28 +71,22 @@ impl Mode {
     }
 
     /// The bits as they were when they satisfied the wait.
-    fn take(self, state: &mut State, pattern: u64) -> Option<u64> {
-        let bits = state.bits;
+    fn take(self, bits: &mut u64, pattern: u64) -> Option<u64> {
+        let before = *bits;
         let satisfied = if self.all {
-            bits & pattern == pattern
+            before & pattern == pattern
         } else {
-            bits & pattern != 0
+            before & pattern != 0
         };
         if !satisfied {
             return None;
         }
         if self.clear_all {
-            state.bits = 0;
+            *bits = 0;
         } else if self.clear_pattern {
-            state.bits &= !pattern;
+            *bits &= !pattern;
         }
-        Some(bits)
-    }
-}
-
-impl EventFlag {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        Some(before)
     }
 }
 
@@ -90,11 +94,9 @@ fn find(handle: u64) -> Result<Arc<EventFlag>, Errno> {
     FLAGS.get(handle).ok_or(Errno::ESRCH)
 }
 
-/// Creates an event flag.
-#[guest_fn(
-    libkernel,
-    partial = "waiters are not served in the order of their priorities"
-)]
+/// Creates an event flag. `attributes`: waiters are served first come first served (1) or by priority (2); one (0x10) or many
+/// (0x20) may wait.
+#[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelCreateEventFlag(
     out: Out<u64>,
     name: Text,
@@ -117,14 +119,17 @@ pub(crate) extern "sysv64" fn sceKernelCreateEventFlag(
     {
         return Errno::ENAMETOOLONG.sce();
     }
+    let order = if attributes & ORDER == PRIORITY {
+        Order::Priority
+    } else {
+        Order::First
+    };
     out.write(FLAGS.insert(EventFlag {
-        state: Mutex::new(State {
+        state: Locked::new(State {
             bits,
-            waiters: 0,
-            cancelled: 0,
+            queue: WaitQueue::new(order),
             deleted: false,
         }),
-        changed: Condvar::new(),
         single: attributes & MULTI == 0,
     }));
     SceResult::OK
@@ -136,37 +141,41 @@ fn wait(handle: u64, pattern: u64, mode: u32, out: Out<u64>, timeout: Out<u32>) 
     if pattern == 0 {
         return Err(Errno::EINVAL);
     }
-    let mut state = flag.lock();
-    if flag.single && state.waiters > 0 {
-        return Err(Errno::EPERM);
-    }
-    state.waiters += 1;
-    let cancelled = state.cancelled;
-    let answer = wait_for(&flag.changed, state, timeout, |state| {
-        let bits = state.bits;
-        let answer = if state.deleted {
-            Err(Errno::EACCES)
-        } else if state.cancelled != cancelled {
-            Err(Errno::ECANCELED)
-        } else if let Some(bits) = mode.take(state, pattern) {
+    let deadline = wait::deadline_of(timeout);
+    let ticket = {
+        let mut state = flag.state.lock();
+        if state.deleted {
+            return Err(Errno::ESRCH);
+        }
+        if flag.single && !state.queue.is_empty() {
+            return Err(Errno::EPERM);
+        }
+        if let Some(bits) = mode.take(&mut state.bits, pattern) {
             out.write(bits);
-            state.waiters -= 1;
-            return Some(Ok(()));
-        } else {
-            return None;
-        };
-        out.write(bits);
-        state.waiters -= 1;
-        Some(answer)
-    });
-    answer.unwrap_or_else(|mut state| {
-        out.write(state.bits);
-        state.waiters -= 1;
-        Err(Errno::ETIMEDOUT)
-    })
+            wait::store_left(timeout, deadline);
+            return Ok(());
+        }
+        if deadline.has_passed() {
+            out.write(state.bits);
+            return Err(Errno::ETIMEDOUT);
+        }
+        state.queue.join(Want { pattern, mode })
+    };
+    let look = || flag.state.lock().queue.take(ticket);
+    let leave = || {
+        let mut state = flag.state.lock();
+        let answer = state.queue.take(ticket);
+        state.queue.leave(ticket);
+        answer
+    };
+    let ended = wait::sleep_until(deadline, false, look, leave);
+    wait::store_left(timeout, deadline);
+    let (result, bits) = ended.unwrap_or_else(|stop| (Err(stop.errno()), flag.state.lock().bits));
+    out.write(bits);
+    result
 }
 
-/// Waits for bits. Stores the bits as they were; `timeout` in microseconds, null for ever.
+/// Waits for bits. Stores the bits as they were; `timeout` in microseconds, null for ever; what is left is stored back.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelWaitEventFlag(
     handle: u64,
@@ -192,32 +201,36 @@ pub(crate) extern "sysv64" fn sceKernelPollEventFlag(
         if pattern == 0 {
             return Err(Errno::EINVAL);
         }
-        let mut state = flag.lock();
+        let mut state = flag.state.lock();
         let before = state.bits;
-        let taken = mode.take(&mut state, pattern);
+        let taken = mode.take(&mut state.bits, pattern);
         out.write(before);
         taken.map(|_| ()).ok_or(Errno::EBUSY)
     };
     poll().into()
 }
 
-fn change(handle: u64, edit: impl FnOnce(&mut State)) -> Result<(), Errno> {
-    let flag = find(handle)?;
-    edit(&mut flag.lock());
-    flag.changed.notify_all();
-    Ok(())
-}
-
-/// Sets bits.
+/// Sets bits. Whoever they satisfy has them from here on, whatever is cleared before it runs.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelSetEventFlag(handle: u64, bits: u64) -> SceResult {
-    change(handle, |state| state.bits |= bits).into()
+    let set = || {
+        let flag = find(handle)?;
+        let mut state = flag.state.lock();
+        let State { bits: now, queue, .. } = &mut *state;
+        *now |= bits;
+        queue.answer_each(|want| {
+            let before = want.mode.take(now, want.pattern)?;
+            Some((Ok(()), before))
+        });
+        Ok::<(), Errno>(())
+    };
+    set().into()
 }
 
 /// Keeps only the bits given.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelClearEventFlag(handle: u64, bits: u64) -> SceResult {
-    change(handle, |state| state.bits &= bits).into()
+    find(handle).map(|flag| flag.state.lock().bits &= bits).into()
 }
 
 /// Sends everyone away who waits, and sets the bits.
@@ -227,20 +240,30 @@ pub(crate) extern "sysv64" fn sceKernelCancelEventFlag(
     bits: u64,
     waiters: Out<i32>,
 ) -> SceResult {
-    change(handle, |state| {
-        waiters.write(state.waiters);
+    let cancel = || {
+        let flag = find(handle)?;
+        let mut state = flag.state.lock();
         state.bits = bits;
-        state.cancelled += 1;
-    })
-    .into()
+        let sent = state.queue.answer_each(|_| Some((Err(Errno::ECANCELED), bits)));
+        waiters.write(sent as i32);
+        Ok::<(), Errno>(())
+    };
+    cancel().into()
 }
 
 /// Destroys an event flag; who waits gets EACCES.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelDeleteEventFlag(handle: u64) -> SceResult {
-    let result = change(handle, |state| state.deleted = true);
-    FLAGS.remove(handle);
-    result.into()
+    match FLAGS.remove(handle) {
+        Some(flag) => {
+            let mut state = flag.state.lock();
+            state.deleted = true;
+            let bits = state.bits;
+            state.queue.answer_each(|_| Some((Err(Errno::EACCES), bits)));
+            SceResult::OK
+        }
+        None => Errno::ESRCH.sce(),
+    }
 }
 
 #[cfg(test)]

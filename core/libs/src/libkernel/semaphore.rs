@@ -1,45 +1,20 @@
 //! Counting semaphores.
+//!
+//! A semaphore's count, whether somebody waits, and the generation of its slot are one word: where nobody waits, taking and
+//! giving are one exchange. Slots are never freed, so that a handle whose semaphore is gone finds another generation.
 
-use std::{
-    collections::VecDeque,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use relic_macros::guest_fn;
 
-use super::handle::Handles;
 use crate::{
-    libkernel::thread::wait_for,
+    libkernel::thread::{
+        wait::{self, Order, WaitQueue},
+        word_lock::Locked,
+    },
     pointer::{Opaque, Out, Text},
     result::{Errno, SceResult},
 };
-
-/// A semaphore.
-struct Semaphore {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-struct State {
-    count: i32,
-    initial: i32,
-    maximum: i32,
-    /// Who waits, in the order they are served.
-    queue: VecDeque<Waiter>,
-    next_ticket: u64,
-    /// Tickets that got what they wait for.
-    granted: Vec<u64>,
-    /// Advances when everyone who waits is sent away.
-    cancelled: u64,
-    deleted: bool,
-}
-
-struct Waiter {
-    ticket: u64,
-    need: i32,
-}
-
-static SEMAPHORES: Handles<Semaphore> = Handles::new();
 
 /// Attribute bits: waiters are served first come first served, or by priority.
 const FIFO: u32 = 1;
@@ -47,45 +22,271 @@ const PRIORITY: u32 = 2;
 /// Longest name in bytes.
 const NAME_LIMIT: usize = 31;
 
-impl Semaphore {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// The place of a semaphore.
+struct Slot {
+    word: AtomicU64,
+    initial: AtomicI32,
+    maximum: AtomicI32,
+    /// Generation of the slot's next semaphore.
+    next: AtomicU32,
+    /// Who waits, and for how many. Whoever holds it with [`WAITED`] set owns the count.
+    queue: Locked<WaitQueue<i32, Result<(), Errno>>>,
 }
 
-impl State {
-    /// Serves waiters from the front as far as the count reaches.
-    fn serve(&mut self) {
-        while let Some(first) = self.queue.front() {
-            if first.need > self.count {
-                return;
-            }
-            self.count -= first.need;
-            self.granted.push(first.ticket);
-            self.queue.pop_front();
+/// The word: count in the low half, then whether somebody waits, then the generation; 0 for none.
+const WAITED: u64 = 1 << 32;
+const GENERATION: u32 = 33;
+
+const fn count_of(word: u64) -> i32 {
+    word as u32 as i32
+}
+
+/// Bits of a handle that say which slot it is; above them the generation.
+const INDEX_BITS: u32 = 16;
+const SLOTS: usize = 1 << INDEX_BITS;
+const CHUNK: usize = 64;
+/// Generations are positive and leave a handle's sign bit alone.
+const GENERATIONS: u32 = 1 << (31 - INDEX_BITS);
+
+/// Each null until its first slot is used.
+static CHUNKS: [AtomicPtr<Slot>; SLOTS / CHUNK] =
+    [const { AtomicPtr::new(std::ptr::null_mut()) }; SLOTS / CHUNK];
+/// Slots that were used, and how many ever were.
+static FREE: Locked<(Vec<u32>, u32)> = Locked::new((Vec::new(), 0));
+
+#[inline]
+fn slot(index: u32) -> Option<&'static Slot> {
+    let index = index as usize % SLOTS;
+    let chunk = CHUNKS[index / CHUNK].load(Ordering::Acquire);
+    // SAFETY: null, or a chunk of so many slots that is never freed.
+    (!chunk.is_null()).then(|| unsafe { &*chunk.add(index % CHUNK) })
+}
+
+/// Makes a chunk. Called with the list of free slots locked.
+fn new_chunk() -> *mut Slot {
+    let chunk: Vec<Slot> = (0..CHUNK)
+        .map(|_| Slot {
+            word: AtomicU64::new(0),
+            initial: AtomicI32::new(0),
+            maximum: AtomicI32::new(0),
+            next: AtomicU32::new(1),
+            queue: Locked::new(WaitQueue::new(Order::First)),
+        })
+        .collect();
+    Box::leak(chunk.into_boxed_slice()).as_mut_ptr()
+}
+
+/// A semaphore by its handle: operations on one that is gone meanwhile are ESRCH.
+#[derive(Clone, Copy)]
+struct Semaphore {
+    slot: &'static Slot,
+    generation: u64,
+}
+
+impl Semaphore {
+    #[inline(always)]
+    fn find(handle: u64) -> Result<Self, Errno> {
+        let handle = u32::try_from(handle).map_err(|_| Errno::ESRCH)?;
+        let generation = u64::from(handle >> INDEX_BITS);
+        if generation == 0 {
+            return Err(Errno::ESRCH);
+        }
+        Ok(Self {
+            slot: slot(handle).ok_or(Errno::ESRCH)?,
+            generation,
+        })
+    }
+
+    /// The word as it is now.
+    fn word(self) -> Result<u64, Errno> {
+        let word = self.slot.word.load(Ordering::SeqCst);
+        if word >> GENERATION == self.generation {
+            Ok(word)
+        } else {
+            Err(Errno::ESRCH)
         }
     }
 
-    fn take_grant(&mut self, ticket: u64) -> bool {
-        match self.granted.iter().position(|granted| *granted == ticket) {
-            Some(index) => {
-                self.granted.swap_remove(index);
-                true
+    /// Changes the word by what `edit` makes of it, until nobody else changes it in between. `None` leaves it.
+    fn edit(self, edit: impl Fn(u64) -> Option<u64>) -> Result<bool, Errno> {
+        loop {
+            let word = self.word()?;
+            let Some(new) = edit(word) else {
+                return Ok(false);
+            };
+            let changed =
+                self.slot
+                    .word
+                    .compare_exchange_weak(word, new, Ordering::SeqCst, Ordering::Relaxed);
+            if changed.is_ok() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes `need` where nobody waits and so many are there.
+    fn try_take(self, need: i32) -> Result<bool, Errno> {
+        self.edit(|word| (word & WAITED == 0 && count_of(word) >= need).then(|| word - need as u64))
+    }
+
+    /// Changes the count where nobody waits and nobody else is at it: one exchange.
+    #[inline(always)]
+    fn at_once(self, change: impl FnOnce(i32, i32) -> Option<i32>) -> bool {
+        let word = self.slot.word.load(Ordering::Acquire);
+        if word & WAITED != 0 || word >> GENERATION != self.generation {
+            return false;
+        }
+        match change(count_of(word), self.slot.maximum.load(Ordering::Relaxed)) {
+            Some(count) => {
+                let new = word >> 32 << 32 | u64::from(count.cast_unsigned());
+                self.slot
+                    .word
+                    .compare_exchange(word, new, Ordering::SeqCst, Ordering::Relaxed)
+                    .is_ok()
             }
             None => false,
         }
     }
+
+    /// What one may ask for.
+    fn check_need(self, need: i32) -> Result<(), Errno> {
+        self.word()?;
+        let maximum = self.slot.maximum.load(Ordering::Relaxed);
+        if (1..=maximum).contains(&need) {
+            Ok(())
+        } else {
+            Err(Errno::EINVAL)
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait(self, need: i32, timeout: Out<u32>) -> Result<(), Errno> {
+        self.check_need(need)?;
+        if self.try_take(need)? {
+            return Ok(());
+        }
+        let deadline = wait::deadline_of(timeout);
+        if deadline.has_passed() {
+            return Err(Errno::ETIMEDOUT);
+        }
+        let ticket = {
+            let mut queue = self.slot.queue.lock();
+            self.edit(|word| Some(word | WAITED))?;
+            let ticket = queue.join(need);
+            // It may be there by now.
+            self.serve(&mut queue)?;
+            ticket
+        };
+        let look = || self.slot.queue.lock().take(ticket);
+        let leave = || {
+            let mut queue = self.slot.queue.lock();
+            let answer = queue.take(ticket);
+            if answer.is_none() {
+                queue.leave(ticket);
+                // Whoever stood behind may fit now. Where the semaphore is gone, there was an answer.
+                let _ = self.serve(&mut queue);
+            }
+            answer
+        };
+        let ended = wait::sleep_until(deadline, false, look, leave);
+        wait::store_left(timeout, deadline);
+        ended.unwrap_or_else(|stop| Err(stop.errno()))
+    }
+
+    /// Serves waiters from the front as far as the count reaches. The queue is locked, so that the count is ours.
+    fn serve(self, queue: &mut WaitQueue<i32, Result<(), Errno>>) -> Result<(), Errno> {
+        while let Some(&need) = queue.first() {
+            if !self.edit(|word| (count_of(word) >= need).then(|| word - need as u64))? {
+                return Ok(());
+            }
+            if let Some(thread) = queue.answer_first(|_| Some(Ok(()))) {
+                thread.parker.unpark();
+            }
+        }
+        self.edit(|word| Some(word & !WAITED)).map(drop)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn signal(self, count: i32) -> Result<(), Errno> {
+        let maximum = self.slot.maximum.load(Ordering::Relaxed);
+        let fits = |word: u64| {
+            let sum = count_of(word).checked_add(count)?;
+            (count >= 1 && sum <= maximum).then(|| word + count as u64)
+        };
+        if self.edit(|word| fits(word).filter(|_| word & WAITED == 0))? {
+            return Ok(());
+        }
+        let mut queue = self.slot.queue.lock();
+        if !self.edit(fits)? {
+            return Err(Errno::EINVAL);
+        }
+        self.serve(&mut queue)
+    }
+
+    fn cancel(self, count: i32, waiters: Out<i32>) -> Result<(), Errno> {
+        self.word()?;
+        let maximum = self.slot.maximum.load(Ordering::Relaxed);
+        if count > maximum {
+            return Err(Errno::EINVAL);
+        }
+        let count = if count < 0 {
+            self.slot.initial.load(Ordering::Relaxed)
+        } else {
+            count
+        };
+        let mut queue = self.slot.queue.lock();
+        self.edit(|word| Some(word >> GENERATION << GENERATION | count as u64))?;
+        let sent = queue.answer_each(|_| Some(Err(Errno::ECANCELED)));
+        waiters.write(sent as i32);
+        Ok(())
+    }
+
+    fn delete(self) -> Result<(), Errno> {
+        let mut queue = self.slot.queue.lock();
+        self.edit(|_| Some(0))?;
+        queue.answer_each(|_| Some(Err(Errno::EACCES)));
+        Ok(())
+    }
 }
 
-fn find(handle: u64) -> Result<std::sync::Arc<Semaphore>, Errno> {
-    SEMAPHORES.get(handle).ok_or(Errno::ESRCH)
+fn create(attributes: u32, initial: i32, maximum: i32) -> Result<u64, Errno> {
+    let index = {
+        let mut free = FREE.lock();
+        match free.0.pop() {
+            Some(index) => index,
+            None if (free.1 as usize) < SLOTS => {
+                let index = free.1;
+                free.1 += 1;
+                if (index as usize).is_multiple_of(CHUNK) {
+                    CHUNKS[index as usize / CHUNK].store(new_chunk(), Ordering::Release);
+                }
+                index
+            }
+            None => return Err(Errno::EAGAIN),
+        }
+    };
+    let slot = slot(index).ok_or(Errno::EAGAIN)?;
+    let generation = slot.next.load(Ordering::Relaxed);
+    slot.next
+        .store(generation % (GENERATIONS - 1) + 1, Ordering::Relaxed);
+    slot.initial.store(initial, Ordering::Relaxed);
+    slot.maximum.store(maximum, Ordering::Relaxed);
+    slot.queue.lock().set_order(if attributes == PRIORITY {
+        Order::Priority
+    } else {
+        Order::First
+    });
+    slot.word.store(
+        u64::from(generation) << GENERATION | initial as u64,
+        Ordering::SeqCst,
+    );
+    Ok(u64::from(generation << INDEX_BITS | index))
 }
 
-/// Creates a semaphore.
-#[guest_fn(
-    libkernel,
-    partial = "waiters are served first come first served, also where priority order is asked for"
-)]
+/// Creates a semaphore. `attributes`: waiters are served first come first served (1) or by priority (2).
+#[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelCreateSema(
     out: Out<u64>,
     name: Text,
@@ -110,76 +311,33 @@ pub(crate) extern "sysv64" fn sceKernelCreateSema(
     {
         return Errno::ENAMETOOLONG.sce();
     }
-    out.write(SEMAPHORES.insert(Semaphore {
-        state: Mutex::new(State {
-            count: initial,
-            initial,
-            maximum,
-            queue: VecDeque::new(),
-            next_ticket: 0,
-            granted: Vec::new(),
-            cancelled: 0,
-            deleted: false,
-        }),
-        changed: Condvar::new(),
-    }));
-    SceResult::OK
-}
-
-fn wait(handle: u64, need: i32, timeout: Out<u32>) -> Result<(), Errno> {
-    let semaphore = find(handle)?;
-    let mut state = semaphore.lock();
-    if need < 1 || need > state.maximum {
-        return Err(Errno::EINVAL);
-    }
-    if state.queue.is_empty() && state.count >= need {
-        state.count -= need;
-        return Ok(());
-    }
-    let ticket = state.next_ticket;
-    state.next_ticket += 1;
-    state.queue.push_back(Waiter { ticket, need });
-    let cancelled = state.cancelled;
-    wait_for(&semaphore.changed, state, timeout, |state| {
-        if state.take_grant(ticket) {
-            Some(Ok(()))
-        } else if state.deleted {
-            Some(Err(Errno::EACCES))
-        } else if state.cancelled != cancelled {
-            Some(Err(Errno::ECANCELED))
-        } else {
-            None
-        }
-    })
-    .unwrap_or_else(|mut state| {
-        state.queue.retain(|waiter| waiter.ticket != ticket);
-        // Whoever stood behind may fit now.
-        state.serve();
-        semaphore.changed.notify_all();
-        Err(Errno::ETIMEDOUT)
-    })
+    create(attributes, initial, maximum)
+        .map(|handle| {
+            out.write(handle);
+        })
+        .into()
 }
 
 /// Takes `need`, waiting for it. `timeout` in microseconds, null for ever; what is left is stored back.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelWaitSema(handle: u64, need: i32, timeout: Out<u32>) -> SceResult {
-    wait(handle, need, timeout).into()
+    let at_once = |semaphore: Semaphore| {
+        semaphore.at_once(|count, _| (need >= 1 && count >= need).then(|| count - need))
+    };
+    match Semaphore::find(handle) {
+        Ok(semaphore) if at_once(semaphore) => SceResult::OK,
+        Ok(semaphore) => semaphore.wait(need, timeout).into(),
+        Err(error) => error.sce(),
+    }
 }
 
 /// Takes `need` if it is there; EBUSY otherwise.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelPollSema(handle: u64, need: i32) -> SceResult {
     let poll = || {
-        let semaphore = find(handle)?;
-        let mut state = semaphore.lock();
-        if need < 1 || need > state.maximum {
-            return Err(Errno::EINVAL);
-        }
-        if !state.queue.is_empty() || state.count < need {
-            return Err(Errno::EBUSY);
-        }
-        state.count -= need;
-        Ok(())
+        let semaphore = Semaphore::find(handle)?;
+        semaphore.check_need(need)?;
+        semaphore.try_take(need)?.then_some(()).ok_or(Errno::EBUSY)
     };
     poll().into()
 }
@@ -187,51 +345,38 @@ pub(crate) extern "sysv64" fn sceKernelPollSema(handle: u64, need: i32) -> SceRe
 /// Gives `count`; EINVAL beyond the maximum.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelSignalSema(handle: u64, count: i32) -> SceResult {
-    let signal = || {
-        let semaphore = find(handle)?;
-        let mut state = semaphore.lock();
-        let sum = state.count.checked_add(count).ok_or(Errno::EINVAL)?;
-        if count < 1 || sum > state.maximum {
-            return Err(Errno::EINVAL);
-        }
-        state.count = sum;
-        state.serve();
-        semaphore.changed.notify_all();
-        Ok(())
+    let at_once = |semaphore: Semaphore| {
+        semaphore.at_once(|there, maximum| {
+            there
+                .checked_add(count)
+                .filter(|sum| count >= 1 && *sum <= maximum)
+        })
     };
-    signal().into()
+    match Semaphore::find(handle) {
+        Ok(semaphore) if at_once(semaphore) => SceResult::OK,
+        Ok(semaphore) => semaphore.signal(count).into(),
+        Err(error) => error.sce(),
+    }
 }
 
 /// Sends everyone away who waits, and sets the count (below 0: the initial one).
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelCancelSema(handle: u64, count: i32, waiters: Out<i32>) -> SceResult {
-    let cancel = || {
-        let semaphore = find(handle)?;
-        let mut state = semaphore.lock();
-        if count > state.maximum {
-            return Err(Errno::EINVAL);
-        }
-        state.count = if count < 0 { state.initial } else { count };
-        waiters.write(state.queue.len() as i32);
-        state.queue.clear();
-        state.cancelled += 1;
-        semaphore.changed.notify_all();
-        Ok(())
-    };
-    cancel().into()
+    Semaphore::find(handle)
+        .and_then(|semaphore| semaphore.cancel(count, waiters))
+        .into()
 }
 
 /// Destroys a semaphore; who waits gets EACCES.
 #[guest_fn(libkernel)]
 pub(crate) extern "sysv64" fn sceKernelDeleteSema(handle: u64) -> SceResult {
-    match SEMAPHORES.remove(handle) {
-        Some(semaphore) => {
-            semaphore.lock().deleted = true;
-            semaphore.changed.notify_all();
-            SceResult::OK
-        }
-        None => Errno::ESRCH.sce(),
-    }
+    let delete = || {
+        Semaphore::find(handle)?.delete()?;
+        // Only the one call that deleted it comes here.
+        FREE.lock().0.push(handle as u32 & (SLOTS as u32 - 1));
+        Ok::<(), Errno>(())
+    };
+    delete().into()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::{
 use relic_macros::guest_fn;
 
 use crate::{
+    libkernel::thread::wait::{self, Deadline, Stop},
     pointer::{In, Out},
     process,
     result::{Errno, PosixResult, SceResult},
@@ -45,6 +46,25 @@ impl Timespec {
     pub(crate) fn left(self) -> Result<Duration, Errno> {
         let until = self.duration()?;
         Ok(until.saturating_sub(read_clock(libc::CLOCK_REALTIME)?.duration()?))
+    }
+}
+
+/// How long it is until a time of a clock, by FreeBSD's number; zero once it has passed.
+pub(crate) fn left_on_clock(clock: u32, time: Timespec) -> Result<Duration, Errno> {
+    let until = time.duration()?;
+    Ok(until.saturating_sub(read_clock(host_clock(clock)?)?.duration()?))
+}
+
+/// Sleeps. A cancellation point: ECANCELED where the thread is to end.
+fn sleep_well(duration: Duration) -> Result<(), Errno> {
+    if duration.is_zero() {
+        // Programs wait for others in this way.
+        std::thread::yield_now();
+    }
+    let deadline = Deadline::after(duration);
+    match wait::sleep_until(deadline, true, || None::<()>, || None) {
+        Err(Stop::Cancelled) => Err(Errno::ECANCELED),
+        _ => Ok(()),
     }
 }
 
@@ -125,54 +145,41 @@ fn time_of_day(out: Out<Timeval>) -> Result<(), Errno> {
     .ok_or(Errno::EFAULT)
 }
 
-/// Sleeps.
-#[guest_fn(libkernel)]
-pub(crate) extern "sysv64" fn sceKernelUsleep(microseconds: u32) -> SceResult {
-    std::thread::sleep(Duration::from_micros(u64::from(microseconds)));
-    SceResult::OK
-}
-
-/// Sleeps.
-#[guest_fn(libkernel, libScePosix)]
-pub(crate) extern "sysv64" fn usleep(microseconds: u32) -> PosixResult {
-    std::thread::sleep(Duration::from_micros(u64::from(microseconds)));
-    PosixResult(0)
-}
-
-/// Sleeps whole seconds.
-#[guest_fn(libkernel)]
-pub(crate) extern "sysv64" fn sceKernelSleep(seconds: u32) -> SceResult {
-    std::thread::sleep(Duration::from_secs(u64::from(seconds)));
-    SceResult::OK
-}
-
-/// Sleeps whole seconds. Returns what is left, which is nothing: no signal ends it early.
-#[guest_fn(libkernel, libScePosix)]
-pub(crate) extern "sysv64" fn sleep(seconds: u32) -> u32 {
-    std::thread::sleep(Duration::from_secs(u64::from(seconds)));
-    0
+cancellable! {
+    /// Sleeps. A cancellation point.
+    (libkernel) sceKernelUsleep(microseconds: u32) -> SceResult {
+        sleep_well(Duration::from_micros(u64::from(microseconds)))
+    }
+    /// Sleeps. A cancellation point.
+    (libkernel, libScePosix) usleep(microseconds: u32) -> PosixResult {
+        sleep_well(Duration::from_micros(u64::from(microseconds)))
+    }
+    /// Sleeps whole seconds. A cancellation point.
+    (libkernel) sceKernelSleep(seconds: u32) -> SceResult {
+        sleep_well(Duration::from_secs(u64::from(seconds)))
+    }
+    /// Sleeps whole seconds. Returns what is left, which is nothing: no signal ends it early. A cancellation point.
+    (libkernel, libScePosix) sleep(seconds: u32) -> PosixResult {
+        sleep_well(Duration::from_secs(u64::from(seconds)))
+    }
+    /// Sleeps for a timespec. A cancellation point.
+    (libkernel) sceKernelNanosleep(request: In<Timespec>, left: Out<Timespec>) -> SceResult {
+        sleep_for(request, left)
+    }
+    /// Sleeps for a timespec. A cancellation point.
+    (libkernel, libScePosix) nanosleep(request: In<Timespec>, left: Out<Timespec>) -> PosixResult {
+        sleep_for(request, left)
+    }
 }
 
 fn sleep_for(request: In<Timespec>, left: Out<Timespec>) -> Result<(), Errno> {
     let duration = request.read().ok_or(Errno::EFAULT)?.duration()?;
-    std::thread::sleep(duration);
+    sleep_well(duration)?;
     left.write(Timespec {
         seconds: 0,
         nanoseconds: 0,
     });
     Ok(())
-}
-
-/// Sleeps for a timespec.
-#[guest_fn(libkernel)]
-pub(crate) extern "sysv64" fn sceKernelNanosleep(request: In<Timespec>, left: Out<Timespec>) -> SceResult {
-    sleep_for(request, left).into()
-}
-
-/// Sleeps for a timespec.
-#[guest_fn(libkernel, libScePosix)]
-pub(crate) extern "sysv64" fn nanosleep(request: In<Timespec>, left: Out<Timespec>) -> PosixResult {
-    sleep_for(request, left).into()
 }
 
 /// Microseconds since the process started.

@@ -91,6 +91,40 @@ struct lconv {
     char numbers[14];
 };
 
+/* What a wait on an event queue returns. */
+struct kernel_event {
+    uint64_t ident;
+    int16_t filter;
+    uint16_t flags;
+    uint32_t filter_flags;
+    int64_t data;
+    uint64_t user_data;
+};
+
+/* A title's own allocator, in place of the C library's: a program that defines one has it in its process parameters. */
+struct relic_malloc_replacement {
+    uint64_t size, version;
+    int (*initialise)(void);
+    int (*finalise)(void);
+    void *(*malloc)(size_t size);
+    void (*free)(void *memory);
+    void *(*calloc)(size_t count, size_t size);
+    void *(*realloc)(void *memory, size_t size);
+    void *(*memalign)(size_t alignment, size_t size);
+    void *(*reallocalign)(void *memory, size_t size, size_t alignment);
+    int (*posix_memalign)(void **memory, size_t alignment, size_t size);
+    void (*statistics)(void);
+    void (*fast_statistics)(void);
+    size_t (*usable_size)(void *memory);
+    void *more;
+};
+
+_Static_assert(sizeof(struct relic_malloc_replacement) == 0x78, "size on the console");
+
+#ifndef __cplusplus
+extern const struct relic_malloc_replacement relic_malloc_replacement;
+#endif
+
 #define SCE_PTHREAD_MUTEX_ERRORCHECK 1
 #define SCE_PTHREAD_MUTEX_RECURSIVE 2
 #define SCE_PTHREAD_MUTEX_NORMAL 3

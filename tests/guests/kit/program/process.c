@@ -5,8 +5,13 @@ struct libc_parameters {
     uint64_t size;
     uint64_t entries;
     uint64_t *heap_size;
-    uint64_t rest[18];
+    uint64_t more[3];
+    const struct relic_malloc_replacement *malloc_replacement;
+    uint64_t rest[14];
 };
+
+/* Null where the program has none. */
+extern const struct relic_malloc_replacement relic_malloc_replacement __attribute__((weak, visibility("hidden")));
 
 struct memory_parameters {
     uint64_t size;
@@ -33,7 +38,7 @@ struct process_parameters {
 /* All ones: no limit. */
 static uint64_t heap_size = ~0ul;
 static const uint32_t priority = 700, stack = 1 << 20, preload = 0;
-static const struct libc_parameters libc = {sizeof libc, 13, &heap_size, {0}};
+static const struct libc_parameters libc = {sizeof libc, 13, &heap_size, {0}, &relic_malloc_replacement, {0}};
 static const struct memory_parameters memory = {sizeof memory, {0}};
 
 _Static_assert(sizeof(struct libc_parameters) == 0xa8, "size on the console");

@@ -75,6 +75,7 @@ fn grow(size: usize, seen: u32) -> bool {
     *ranges += 1;
     LOW.fetch_min(start.addr(), Ordering::Relaxed);
     HIGH.fetch_max(start.addr() + room, Ordering::Release);
+    super::look_again();
     taken
 }
 
@@ -99,6 +100,18 @@ fn with_room(size: usize, mut allocate: impl FnMut() -> *mut c_void) -> *mut c_v
             return ptr::null_mut();
         }
     }
+}
+
+/// Whether there is memory at all yet.
+pub(super) fn is_there() -> bool {
+    HIGH.load(Ordering::Acquire) != 0
+}
+
+/// Allocates from what is there. Only once something is.
+#[inline(always)]
+pub(super) fn try_allocate(size: usize) -> *mut c_void {
+    // SAFETY: always allowed.
+    unsafe { mi::mi_malloc(size) }
 }
 
 #[inline]

@@ -6,7 +6,10 @@
 mod arena;
 mod replacement;
 
-use std::ffi::c_void;
+use std::{
+    ffi::c_void,
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use relic_macros::guest_fn;
 
@@ -16,6 +19,14 @@ use crate::{
     pointer::Out,
     result::{Errno, set_errno},
 };
+
+/// Whether blocks come from our allocator, which has its memory: what `malloc` and `free` look at, and nothing else.
+static PLAIN: AtomicBool = AtomicBool::new(false);
+
+/// Notes that something has changed of that.
+fn look_again() {
+    PLAIN.store(!replacement::is_there() && arena::is_there(), Ordering::Release);
+}
 
 fn checked(memory: *mut c_void) -> *mut c_void {
     if memory.is_null() {
@@ -27,6 +38,18 @@ fn checked(memory: *mut c_void) -> *mut c_void {
 /// Allocates.
 #[guest_fn(libc, libSceLibcInternal)]
 pub(crate) extern "sysv64" fn malloc(size: usize) -> *mut c_void {
+    if PLAIN.load(Ordering::Acquire) {
+        let memory = arena::try_allocate(size);
+        if !memory.is_null() {
+            return memory;
+        }
+    }
+    malloc_slowly(size)
+}
+
+#[cold]
+#[inline(never)]
+fn malloc_slowly(size: usize) -> *mut c_void {
     match replacement::find(|table| table.malloc) {
         // SAFETY: the title's own function.
         Some(malloc) => replacement::enter(|| unsafe { malloc(size) }),
@@ -64,6 +87,10 @@ pub(crate) unsafe extern "sysv64" fn realloc(memory: *mut c_void, size: usize) -
 /// Null, or memory of this heap.
 #[guest_fn(libc, libSceLibcInternal)]
 pub(crate) unsafe extern "sysv64" fn free(memory: *mut c_void) {
+    if PLAIN.load(Ordering::Acquire) {
+        // SAFETY: forwarded contract.
+        return unsafe { arena::free(memory) };
+    }
     match replacement::find(|table| table.free).filter(|_| !arena::owns(memory)) {
         // SAFETY: the title's own function, and memory of it.
         Some(free) => replacement::enter(|| unsafe { free(memory) }),

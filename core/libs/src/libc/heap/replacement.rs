@@ -107,4 +107,10 @@ pub(crate) fn begin(parameters: GuestAddress) {
         }
     }
     TABLE.store(table, Ordering::Release);
+    super::look_again();
+}
+
+/// Whether the title has one.
+pub(super) fn is_there() -> bool {
+    !TABLE.load(Ordering::Acquire).is_null()
 }

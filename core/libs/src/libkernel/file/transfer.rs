@@ -35,6 +35,9 @@ fn complete(mut call: impl FnMut() -> isize) -> Result<i64, Errno> {
         if error.kind() != std::io::ErrorKind::Interrupted {
             return Err(Errno::of_host(error.raw_os_error().unwrap_or(0)));
         }
+        if let Some(pending) = crate::libkernel::thread::pending_exception() {
+            pending.look();
+        }
     }
 }
 

@@ -14,12 +14,14 @@ use relic_core::{GuestAddress, GuestRange};
 use relic_macros::guest_fn;
 
 use super::{
-    Thread,
+    Host, Thread,
     attributes::{self, Attributes, AttributesPlace},
-    become_current, by_handle, current, forget, hooks, key, threads,
+    become_current, by_handle, cancel, current, forget, hooks, key, threads,
+    wait::{self, Deadline, Stop},
 };
 use crate::{
-    pointer::{Opaque, Out, Text, address_of, host},
+    libkernel::time::Timespec,
+    pointer::{In, Opaque, Out, Text, address_of, host},
     report,
     result::{Errno, PthreadResult, SceResult},
     runtime, start,
@@ -106,18 +108,18 @@ pub(crate) fn run_main(entry: GuestAddress, stack: *mut usize) -> ! {
             address_of(start::exit_callback as *const ()),
         )
     };
-    if *thread.result.lock().unwrap_or_else(PoisonError::into_inner) == Some(EXITED) {
+    if thread.outcome.lock().value == Some(EXITED) {
         // The main thread called scePthreadExit: the process lives until its last thread ends.
         key::run_destructors();
-        forget(&thread);
         while let Some(other) = {
             let others = threads();
-            others.iter().find(|other| !is_done(other)).cloned()
+            others
+                .iter()
+                .find(|other| !Arc::ptr_eq(other, &thread) && !is_done(other))
+                .cloned()
         } {
-            let mut result = other.result.lock().unwrap_or_else(PoisonError::into_inner);
-            while result.is_none() {
-                result = other.ended.wait(result).unwrap_or_else(PoisonError::into_inner);
-            }
+            // Nothing can cancel it, and there is no time limit.
+            let _ = wait_for_end(&other, Deadline::Never, false);
         }
         crate::libc::exit::exit(0)
     }
@@ -128,11 +130,19 @@ pub(crate) fn run_main(entry: GuestAddress, stack: *mut usize) -> ! {
 const EXITED: u64 = u64::MAX;
 
 fn is_done(thread: &Thread) -> bool {
-    thread
-        .result
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .is_some()
+    thread.outcome.lock().value.is_some()
+}
+
+/// Waits until a thread has ended. Returns its value.
+fn wait_for_end(thread: &Arc<Thread>, deadline: Deadline, can_be_cancelled: bool) -> Result<u64, Stop> {
+    let me = current();
+    thread.outcome.lock().waiting.push(Arc::clone(&me));
+    let leave = || {
+        let mut outcome = thread.outcome.lock();
+        outcome.waiting.retain(|other| !Arc::ptr_eq(other, &me));
+        outcome.value
+    };
+    wait::sleep_until(deadline, can_be_cancelled, || thread.outcome.lock().value, leave)
 }
 
 /// What a new host thread gets.
@@ -163,17 +173,26 @@ extern "C" fn thread_main(begin: *mut c_void) -> *mut c_void {
     BASE.with(|cell| cell.set((&raw mut base).expose_provenance()));
     // SAFETY: the guest's thread function with its argument.
     let value = unsafe { enter(&raw mut base, address_of(entry as *const ()), argument, 0, 0) };
+    // One that returns ends here; one that was ended by a call has done this already.
+    cancel::begin_end(&thread);
     hooks::run_destructors();
     key::run_destructors();
     runtime::send_if_running(Message::ThreadEnded {
         thread: thread.number,
     });
+    *thread.host.lock() = Host::Ended;
     report::release_thread();
     if thread.detached.load(Ordering::Acquire) {
         forget(&thread);
     }
-    *thread.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
-    thread.ended.notify_all();
+    let waiting = {
+        let mut outcome = thread.outcome.lock();
+        outcome.value = Some(value);
+        std::mem::take(&mut outcome.waiting)
+    };
+    for other in waiting {
+        other.parker.unpark();
+    }
     ptr::null_mut()
 }
 
@@ -234,25 +253,35 @@ fn create(
     Ok(())
 }
 
-fn join(handle: u64, out: Out<u64>) -> Result<(), Errno> {
+fn join(handle: u64, out: Out<u64>, deadline: Deadline) -> Result<(), Errno> {
     let thread = by_handle(handle).ok_or(Errno::ESRCH)?;
-    if thread.number == super::current_number() {
+    let me = super::current_number();
+    if thread.number == me {
         return Err(Errno::EDEADLK);
     }
     if thread.detached.load(Ordering::Acquire) {
         return Err(Errno::EINVAL);
     }
-    let mut result = thread.result.lock().unwrap_or_else(PoisonError::into_inner);
-    let value = loop {
-        match *result {
-            Some(value) => break value,
-            None => result = thread.ended.wait(result).unwrap_or_else(PoisonError::into_inner),
+    {
+        let mut outcome = thread.outcome.lock();
+        // FreeBSD lets one thread wait at a time.
+        if outcome.joiner.is_some() {
+            return Err(Errno::ENOTSUP);
         }
-    };
-    drop(result);
-    forget(&thread);
-    out.write(value);
-    Ok(())
+        outcome.joiner = Some(me);
+    }
+    match wait_for_end(&thread, deadline, true) {
+        Ok(value) => {
+            forget(&thread);
+            out.write(value);
+            Ok(())
+        }
+        // It stays joinable, and `out` untouched.
+        Err(stop) => {
+            thread.outcome.lock().joiner = None;
+            Err(stop.errno())
+        }
+    }
 }
 
 /// Creates a thread.
@@ -290,28 +319,50 @@ pub(crate) extern "sysv64" fn pthread_create_name_np(
     create(out, attributes, entry, argument, name.to_text(NAME_LIMIT)).into()
 }
 
-/// Ends the calling thread.
-#[guest_fn(libkernel, also = "pthread_exit")]
-pub(crate) extern "sysv64" fn scePthreadExit(value: u64) -> ! {
+/// Ends the calling thread: its clean-up handlers run here, the rest where it began. The caller's frames must own nothing.
+pub(super) fn exit_thread(value: u64) -> ! {
     let base = BASE.with(Cell::get);
     let thread = current();
-    if thread.number == 1 {
-        *thread.result.lock().unwrap_or_else(PoisonError::into_inner) = Some(EXITED);
-    }
-    drop(thread);
     if base == 0 {
         report::abort(format_args!(
             "scePthreadExit on a thread that the guest did not create"
         ));
     }
+    if !cancel::begin_end(&thread) {
+        report::abort(format_args!(
+            "a thread that ends already was ended again, by a clean-up handler or a key's destructor"
+        ));
+    }
+    if thread.number == 1 {
+        thread.outcome.lock().value = Some(EXITED);
+    }
+    drop(thread);
     // SAFETY: `enter` of this thread stored it, and is active; this frame owns nothing any more.
     unsafe { leave(*host::<usize>(base as u64), value) }
 }
 
-pthread_pair! {
+/// Ends the calling thread.
+#[guest_fn(libkernel, libScePosix, also = "pthread_exit")]
+pub(crate) extern "sysv64" fn scePthreadExit(value: u64) -> ! {
+    exit_thread(value)
+}
+
+cancellable_pair! {
+    /// Waits for a thread's end, and stores what it returned. A cancellation point.
     scePthreadJoin, pthread_join(handle: u64, out: Out<u64>) {
-        join(handle, out)
+        join(handle, out, Deadline::Never)
     }
+}
+
+cancellable! {
+    /// Waits for a thread's end, at most until the time given, and stores what it returned.
+    (libkernel, libScePosix) pthread_timedjoin_np(handle: u64, out: Out<u64>, until: In<Timespec>) -> PthreadResult {
+        let left = until.read().ok_or(Errno::EINVAL)?.left()?;
+        join(handle, out, Deadline::after(left))
+    }
+}
+
+pthread_pair! {
     scePthreadDetach, pthread_detach(handle: u64) {
         let thread = by_handle(handle).ok_or(Errno::ESRCH)?;
         if thread.detached.swap(true, Ordering::AcqRel) {

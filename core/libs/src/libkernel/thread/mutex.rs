@@ -1,13 +1,8 @@
-//! Mutexes. The uncontended path is one compare-and-swap of parking_lot's lock word and a store of the owner.
+//! Mutexes. The uncontended path is one compare-and-swap of the lock's word and a store of the owner.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64, Ordering};
 
-use parking_lot::{
-    RawMutex,
-    lock_api::{RawMutex as _, RawMutexTimed as _},
-};
-
-use super::{current_number, place::Place, wait::Deadline};
+use super::{identity, place::Place, wait::Deadline, word_lock::WordLock};
 use crate::{
     libkernel::time::Timespec,
     pointer::{In, Out},
@@ -35,57 +30,77 @@ impl Kind {
     }
 }
 
+/// Protocols: none, inheriting priorities, and running at the mutex's ceiling. The last two are kept and reported; the host's
+/// scheduler decides.
+const NONE: i32 = 0;
+const PROTECT: i32 = 2;
+
 /// Attributes of a mutex.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MutexAttributes {
     kind: Kind,
     protocol: i32,
+    ceiling: i32,
+    shared: i32,
 }
 
 impl Default for MutexAttributes {
     fn default() -> Self {
         Self {
             kind: Kind::ErrorCheck,
-            protocol: 0,
+            protocol: NONE,
+            ceiling: 0,
+            shared: 0,
         }
     }
 }
 
 /// A mutex.
 pub(crate) struct Mutex {
-    raw: RawMutex,
-    /// Number of the thread that holds it, 0 for none. Only the holder stores.
+    raw: WordLock,
+    /// Identity of the thread that holds it, 0 for none. Only the holder stores.
     owner: AtomicU64,
     /// How often the holder has locked it again. Only the holder touches it.
     depth: AtomicU32,
     kind: Kind,
+    protocol: i32,
+    ceiling: AtomicI32,
 }
 
 pub(crate) type MutexPlace = Place<Mutex>;
 type AttributesPlace = Place<std::cell::Cell<MutexAttributes>>;
 
 impl Mutex {
-    fn new(kind: Kind) -> Self {
+    fn new(attributes: MutexAttributes) -> Self {
         Self {
-            raw: RawMutex::INIT,
+            raw: WordLock::new(),
             owner: AtomicU64::new(0),
             depth: AtomicU32::new(0),
-            kind,
+            kind: attributes.kind,
+            protocol: attributes.protocol,
+            ceiling: AtomicI32::new(attributes.ceiling),
         }
+    }
+
+    fn of_kind(kind: Kind) -> Self {
+        Self::new(MutexAttributes {
+            kind,
+            ..MutexAttributes::default()
+        })
     }
 
     /// The mutex that an initialiser stands for.
     fn of_initialiser(value: usize) -> Option<Self> {
         match value {
-            0 => Some(Self::new(Kind::ErrorCheck)),
-            1 => Some(Self::new(Kind::Adaptive)),
+            0 => Some(Self::of_kind(Kind::ErrorCheck)),
+            1 => Some(Self::of_kind(Kind::Adaptive)),
             _ => None,
         }
     }
 
     /// Locks, or counts where this thread holds it already.
     fn lock(&self, deadline: Deadline) -> Result<(), Errno> {
-        let me = current_number();
+        let me = identity();
         if self.owner.load(Ordering::Relaxed) == me {
             match self.kind {
                 Kind::Recursive => return self.deepen(),
@@ -94,20 +109,46 @@ impl Mutex {
                 Kind::Normal => {}
             }
         }
-        match deadline {
-            Deadline::Never => self.raw.lock(),
-            Deadline::At(instant) => {
-                if !self.raw.try_lock_until(instant) {
-                    return Err(Errno::ETIMEDOUT);
-                }
-            }
+        if !self.raw.try_acquire() && !self.wait_for_lock(deadline) {
+            return Err(Errno::ETIMEDOUT);
         }
         self.owner.store(me, Ordering::Relaxed);
         Ok(())
     }
 
+    /// Locks where nobody holds it.
+    #[inline(always)]
+    fn lock_free(&self) -> bool {
+        let locked = self.raw.try_acquire();
+        if locked {
+            self.owner.store(identity(), Ordering::Relaxed);
+        }
+        locked
+    }
+
+    /// Unlocks where the calling thread holds it once.
+    #[inline(always)]
+    fn unlock_single(&self) -> bool {
+        let single =
+            self.owner.load(Ordering::Relaxed) == identity() && self.depth.load(Ordering::Relaxed) == 0;
+        if single {
+            self.owner.store(0, Ordering::Relaxed);
+            self.raw.release();
+        }
+        single
+    }
+
+    #[cold]
+    fn wait_for_lock(&self, deadline: Deadline) -> bool {
+        self.raw.acquire_slowly(deadline, || {
+            if let Some(pending) = super::pending_exception() {
+                pending.look();
+            }
+        })
+    }
+
     fn try_lock(&self) -> Result<(), Errno> {
-        let me = current_number();
+        let me = identity();
         if self.owner.load(Ordering::Relaxed) == me {
             return if self.kind == Kind::Recursive {
                 self.deepen()
@@ -115,7 +156,7 @@ impl Mutex {
                 Err(Errno::EBUSY)
             };
         }
-        if !self.raw.try_lock() {
+        if !self.raw.try_acquire() {
             return Err(Errno::EBUSY);
         }
         self.owner.store(me, Ordering::Relaxed);
@@ -133,7 +174,7 @@ impl Mutex {
     }
 
     fn unlock(&self) -> Result<(), Errno> {
-        if self.owner.load(Ordering::Relaxed) != current_number() {
+        if self.owner.load(Ordering::Relaxed) != identity() {
             return Err(Errno::EPERM);
         }
         let depth = self.depth.load(Ordering::Relaxed);
@@ -142,14 +183,18 @@ impl Mutex {
             return Ok(());
         }
         self.owner.store(0, Ordering::Relaxed);
-        // SAFETY: the owner word says that this thread holds it.
-        unsafe { self.raw.unlock() };
+        self.raw.release();
         Ok(())
+    }
+
+    /// Whether the calling thread holds it.
+    pub(super) fn is_mine(&self) -> bool {
+        self.owner.load(Ordering::Relaxed) == identity()
     }
 
     /// Unlocks however deep it is locked. Returns the depth for [`Self::lock_again`].
     pub(super) fn unlock_fully(&self) -> Result<u32, Errno> {
-        if self.owner.load(Ordering::Relaxed) != current_number() {
+        if self.owner.load(Ordering::Relaxed) != identity() {
             return Err(Errno::EPERM);
         }
         let depth = self.depth.swap(0, Ordering::Relaxed);
@@ -159,10 +204,24 @@ impl Mutex {
 
     /// Locks as deep as it was.
     pub(super) fn lock_again(&self, depth: u32) {
-        self.raw.lock();
-        self.owner.store(current_number(), Ordering::Relaxed);
+        if !self.raw.try_acquire() {
+            self.wait_for_lock(Deadline::Never);
+        }
+        self.owner.store(identity(), Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn lock_slowly(place: MutexPlace) -> Result<(), Errno> {
+    get(place)?.lock(Deadline::Never)
+}
+
+#[cold]
+#[inline(never)]
+fn unlock_slowly(place: MutexPlace) -> Result<(), Errno> {
+    get(place)?.unlock()
 }
 
 /// The mutex at `place`.
@@ -174,25 +233,29 @@ fn init(place: MutexPlace, attributes: AttributesPlace) -> Result<(), Errno> {
     let attributes = if attributes.is_null() {
         MutexAttributes::default()
     } else {
-        attributes
-            .get(|_| Some(std::cell::Cell::new(MutexAttributes::default())))?
-            .get()
+        attributes.get(|_| None)?.get()
     };
-    place.set(Mutex::new(attributes.kind))
+    place.set(Mutex::new(attributes))
 }
 
 pthread_pair! {
     scePthreadMutexLock, pthread_mutex_lock(place: MutexPlace) {
-        get(place)?.lock(Deadline::Never)
+        if place.live().is_some_and(Mutex::lock_free) {
+            return Ok(());
+        }
+        lock_slowly(place)
     }
     scePthreadMutexTrylock, pthread_mutex_trylock(place: MutexPlace) {
         get(place)?.try_lock()
     }
     scePthreadMutexUnlock, pthread_mutex_unlock(place: MutexPlace) {
-        get(place)?.unlock()
+        if place.live().is_some_and(Mutex::unlock_single) {
+            return Ok(());
+        }
+        unlock_slowly(place)
     }
     scePthreadMutexDestroy, pthread_mutex_destroy(place: MutexPlace) {
-        if !place.is_null() && get(place)?.raw.is_locked() {
+        if place.existing()?.is_some_and(|mutex| mutex.raw.is_held()) {
             return Err(Errno::EBUSY);
         }
         place.take().map(drop)
@@ -203,6 +266,7 @@ pthread_pair! {
     scePthreadMutexattrDestroy, pthread_mutexattr_destroy(place: AttributesPlace) {
         place.take()?.map(drop).ok_or(Errno::EINVAL)
     }
+    /// Errorcheck (1), recursive (2), normal (3) or adaptive (4).
     scePthreadMutexattrSettype, pthread_mutexattr_settype(place: AttributesPlace, kind: i32) {
         let kind = Kind::from_number(kind).ok_or(Errno::EINVAL)?;
         let cell = place.get(|_| None)?;
@@ -225,6 +289,59 @@ pthread_pair! {
         let protocol = place.get(|_| None)?.get().protocol;
         out.write(protocol).then_some(()).ok_or(Errno::EINVAL)
     }
+    /// The priority that a holder runs at, of a mutex that protects by it (protocol 2).
+    scePthreadMutexattrSetprioceiling, pthread_mutexattr_setprioceiling(place: AttributesPlace, ceiling: i32) {
+        let cell = place.get(|_| None)?;
+        if cell.get().protocol != PROTECT {
+            return Err(Errno::EINVAL);
+        }
+        cell.set(MutexAttributes { ceiling, ..cell.get() });
+        Ok(())
+    }
+    scePthreadMutexattrGetprioceiling, pthread_mutexattr_getprioceiling(place: AttributesPlace, out: Out<i32>) {
+        let attributes = place.get(|_| None)?.get();
+        if attributes.protocol != PROTECT {
+            return Err(Errno::EINVAL);
+        }
+        out.write(attributes.ceiling).then_some(()).ok_or(Errno::EINVAL)
+    }
+    /// There is one process: 0 alone.
+    scePthreadMutexattrSetpshared, pthread_mutexattr_setpshared(place: AttributesPlace, shared: i32) {
+        if shared != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let cell = place.get(|_| None)?;
+        cell.set(MutexAttributes { shared, ..cell.get() });
+        Ok(())
+    }
+    scePthreadMutexattrGetpshared, pthread_mutexattr_getpshared(place: AttributesPlace, out: Out<i32>) {
+        let shared = place.get(|_| None)?.get().shared;
+        out.write(shared).then_some(()).ok_or(Errno::EINVAL)
+    }
+    scePthreadMutexGetprioceiling, pthread_mutex_getprioceiling(place: MutexPlace, out: Out<i32>) {
+        let mutex = get(place)?;
+        if mutex.protocol != PROTECT {
+            return Err(Errno::EINVAL);
+        }
+        out.write(mutex.ceiling.load(Ordering::Relaxed)).then_some(()).ok_or(Errno::EINVAL)
+    }
+    /// Sets the ceiling while holding the mutex, and stores what it was.
+    scePthreadMutexSetprioceiling, pthread_mutex_setprioceiling(place: MutexPlace, ceiling: i32, out: Out<i32>) {
+        let mutex = get(place)?;
+        if mutex.protocol != PROTECT {
+            return Err(Errno::EINVAL);
+        }
+        mutex.lock(Deadline::Never)?;
+        let old = mutex.ceiling.swap(ceiling, Ordering::Relaxed);
+        out.write(old);
+        mutex.unlock()
+    }
+}
+
+/// Whether the calling thread holds a mutex.
+#[relic_macros::guest_fn(libkernel, libScePosix, also = "scePthreadMutexIsowned")]
+pub(crate) extern "sysv64" fn pthread_mutex_isowned_np(place: MutexPlace) -> i32 {
+    i32::from(matches!(place.existing(), Ok(Some(mutex)) if mutex.is_mine()))
 }
 
 /// Creates a mutex. Its name is for the console's debugger.
@@ -279,7 +396,7 @@ mod tests {
 
     fn of_kind(kind: Kind) -> MutexPlace {
         let place = variable(0);
-        place.set(Mutex::new(kind)).unwrap();
+        place.set(Mutex::of_kind(kind)).unwrap();
         place
     }
 

@@ -1,30 +1,42 @@
 //! Read-write locks.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::{
+    cell::Cell,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use parking_lot::{
     RawRwLock,
-    lock_api::{RawRwLock as _, RawRwLockRecursive as _, RawRwLockTimed as _},
+    lock_api::{RawRwLock as _, RawRwLockRecursive as _, RawRwLockRecursiveTimed as _, RawRwLockTimed as _},
 };
 
-use super::{current_number, place::Place, wait::Deadline};
+use super::{
+    identity,
+    place::Place,
+    wait::{self, Deadline},
+};
 use crate::{
-    pointer::Text,
+    libkernel::time::Timespec,
+    pointer::{In, Out, Text},
     result::{Errno, PthreadResult, SceResult},
 };
 
 /// A read-write lock. Readers may lock again; a writer may not.
 pub(crate) struct RwLock {
     raw: RawRwLock,
-    /// Number of the thread that writes, 0 for none.
+    /// Identity of the thread that writes, 0 for none.
     writer: AtomicU64,
 }
 
-/// Attributes of a read-write lock: none that matter here.
-pub(crate) struct RwLockAttributes;
+/// Attributes of a read-write lock.
+#[derive(Clone, Copy)]
+pub(crate) struct RwLockAttributes {
+    kind: i32,
+    shared: i32,
+}
 
 type RwLockPlace = Place<RwLock>;
-type AttributesPlace = Place<RwLockAttributes>;
+type AttributesPlace = Place<Cell<RwLockAttributes>>;
 
 impl RwLock {
     const fn new() -> Self {
@@ -34,26 +46,33 @@ impl RwLock {
         }
     }
 
-    fn read(&self) -> Result<(), Errno> {
-        if self.writer.load(Ordering::Relaxed) == current_number() {
+    fn read(&self, deadline: Deadline) -> Result<(), Errno> {
+        if self.writer.load(Ordering::Relaxed) == identity() {
             return Err(Errno::EDEADLK);
         }
-        self.raw.lock_shared_recursive();
+        let lock = || self.raw.lock_shared_recursive();
+        let locked = self.raw.try_lock_shared_recursive()
+            || wait::acquire(deadline, lock, |instant| {
+                self.raw.try_lock_shared_recursive_until(instant)
+            });
+        if !locked {
+            return Err(Errno::ETIMEDOUT);
+        }
         Ok(())
     }
 
     fn write(&self, deadline: Deadline) -> Result<(), Errno> {
-        let me = current_number();
+        let me = identity();
         if self.writer.load(Ordering::Relaxed) == me {
             return Err(Errno::EDEADLK);
         }
-        match deadline {
-            Deadline::Never => self.raw.lock_exclusive(),
-            Deadline::At(instant) => {
-                if !self.raw.try_lock_exclusive_until(instant) {
-                    return Err(Errno::ETIMEDOUT);
-                }
-            }
+        let lock = || self.raw.lock_exclusive();
+        let locked = self.raw.try_lock_exclusive()
+            || wait::acquire(deadline, lock, |instant| {
+                self.raw.try_lock_exclusive_until(instant)
+            });
+        if !locked {
+            return Err(Errno::ETIMEDOUT);
         }
         self.writer.store(me, Ordering::Relaxed);
         Ok(())
@@ -61,7 +80,7 @@ impl RwLock {
 
     fn unlock(&self) -> Result<(), Errno> {
         let writer = self.writer.load(Ordering::Relaxed);
-        if writer == current_number() {
+        if writer == identity() {
             self.writer.store(0, Ordering::Relaxed);
             // SAFETY: the writer word says that this thread writes.
             unsafe { self.raw.unlock_exclusive() };
@@ -81,7 +100,7 @@ fn get(place: RwLockPlace) -> Result<&'static RwLock, Errno> {
 
 pthread_pair! {
     scePthreadRwlockRdlock, pthread_rwlock_rdlock(place: RwLockPlace) {
-        get(place)?.read()
+        get(place)?.read(Deadline::Never)
     }
     scePthreadRwlockWrlock, pthread_rwlock_wrlock(place: RwLockPlace) {
         get(place)?.write(Deadline::Never)
@@ -94,23 +113,49 @@ pthread_pair! {
         if !lock.raw.try_lock_exclusive() {
             return Err(Errno::EBUSY);
         }
-        lock.writer.store(current_number(), Ordering::Relaxed);
+        lock.writer.store(identity(), Ordering::Relaxed);
         Ok(())
     }
     scePthreadRwlockUnlock, pthread_rwlock_unlock(place: RwLockPlace) {
         get(place)?.unlock()
     }
     scePthreadRwlockDestroy, pthread_rwlock_destroy(place: RwLockPlace) {
-        if !place.is_null() && get(place)?.raw.is_locked() {
+        if place.existing()?.is_some_and(|lock| lock.raw.is_locked()) {
             return Err(Errno::EBUSY);
         }
         place.take().map(drop)
     }
     scePthreadRwlockattrInit, pthread_rwlockattr_init(place: AttributesPlace) {
-        place.set(RwLockAttributes)
+        place.set(Cell::new(RwLockAttributes { kind: 1, shared: 0 }))
     }
     scePthreadRwlockattrDestroy, pthread_rwlockattr_destroy(place: AttributesPlace) {
-        place.take().map(drop)
+        place.take()?.map(drop).ok_or(Errno::EINVAL)
+    }
+    /// Kinds 1 and 2 behave alike: readers may always lock again.
+    scePthreadRwlockattrSettype, pthread_rwlockattr_settype_np(place: AttributesPlace, kind: i32) {
+        if !(1..=2).contains(&kind) {
+            return Err(Errno::EINVAL);
+        }
+        let cell = place.get(|_| None)?;
+        cell.set(RwLockAttributes { kind, ..cell.get() });
+        Ok(())
+    }
+    scePthreadRwlockattrGettype, pthread_rwlockattr_gettype_np(place: AttributesPlace, out: Out<i32>) {
+        let kind = place.get(|_| None)?.get().kind;
+        out.write(kind).then_some(()).ok_or(Errno::EINVAL)
+    }
+    /// There is one process: 0 alone.
+    scePthreadRwlockattrSetpshared, pthread_rwlockattr_setpshared(place: AttributesPlace, shared: i32) {
+        if shared != 0 {
+            return Err(Errno::EINVAL);
+        }
+        let cell = place.get(|_| None)?;
+        cell.set(RwLockAttributes { shared, ..cell.get() });
+        Ok(())
+    }
+    scePthreadRwlockattrGetpshared, pthread_rwlockattr_getpshared(place: AttributesPlace, out: Out<i32>) {
+        let shared = place.get(|_| None)?.get().shared;
+        out.write(shared).then_some(()).ok_or(Errno::EINVAL)
     }
 }
 
@@ -142,6 +187,40 @@ pub(crate) extern "sysv64" fn scePthreadRwlockTimedwrlock(
     get(place)
         .and_then(|lock| lock.write(Deadline::after_microseconds(microseconds)))
         .into()
+}
+
+/// Locks for reading, waiting at most so many microseconds.
+#[relic_macros::guest_fn(libkernel)]
+pub(crate) extern "sysv64" fn scePthreadRwlockTimedrdlock(
+    place: RwLockPlace,
+    microseconds: u32,
+) -> SceResult {
+    get(place)
+        .and_then(|lock| lock.read(Deadline::after_microseconds(microseconds)))
+        .into()
+}
+
+/// What is left until a time of the wall clock.
+fn until(time: In<Timespec>) -> Result<Deadline, Errno> {
+    Ok(Deadline::after(time.read().ok_or(Errno::EINVAL)?.left()?))
+}
+
+/// Locks for reading, waiting at most until the time given.
+#[relic_macros::guest_fn(libkernel, libScePosix)]
+pub(crate) extern "sysv64" fn pthread_rwlock_timedrdlock(
+    place: RwLockPlace,
+    time: In<Timespec>,
+) -> PthreadResult {
+    get(place).and_then(|lock| lock.read(until(time)?)).into()
+}
+
+/// Locks for writing, waiting at most until the time given.
+#[relic_macros::guest_fn(libkernel, libScePosix)]
+pub(crate) extern "sysv64" fn pthread_rwlock_timedwrlock(
+    place: RwLockPlace,
+    time: In<Timespec>,
+) -> PthreadResult {
+    get(place).and_then(|lock| lock.write(until(time)?)).into()
 }
 
 #[cfg(test)]

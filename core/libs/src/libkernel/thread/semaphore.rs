@@ -1,4 +1,4 @@
-//! POSIX semaphores.
+//! POSIX semaphores: a count that is taken by one exchange where it is not 0, and a queue of those who wait.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -6,7 +6,8 @@ use relic_macros::guest_fn;
 
 use super::{
     place::Place,
-    wait::{self, Deadline},
+    wait::{self, Deadline, Order, WaitQueue},
+    word_lock::Locked,
 };
 use crate::{
     libkernel::time::Timespec,
@@ -14,9 +15,12 @@ use crate::{
     result::{Errno, PosixResult},
 };
 
-/// A semaphore: its count, waited on directly.
+/// A semaphore.
 pub(crate) struct Semaphore {
     count: AtomicU32,
+    /// How many are on the way into the queue, or in it: nobody looks there for 0.
+    waiting: AtomicU32,
+    queue: Locked<WaitQueue<(), ()>>,
 }
 
 type SemaphorePlace = Place<Semaphore>;
@@ -29,20 +33,67 @@ fn get(place: SemaphorePlace) -> Result<&'static Semaphore, Errno> {
 }
 
 impl Semaphore {
+    #[inline]
     fn try_take(&self) -> bool {
         self.count
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| count.checked_sub(1))
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| count.checked_sub(1))
             .is_ok()
     }
 
     fn take(&self, deadline: Deadline) -> Result<(), Errno> {
-        while !self.try_take() {
-            if deadline.has_passed() {
-                return Err(Errno::ETIMEDOUT);
+        if self.try_take() {
+            return Ok(());
+        }
+        // A post that comes from here on looks into the queue; one that came before is seen by the next try.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let ended = self.take_slowly(deadline);
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
+        ended
+    }
+
+    fn take_slowly(&self, deadline: Deadline) -> Result<(), Errno> {
+        let ticket = {
+            let mut queue = self.queue.lock();
+            let ticket = queue.join(());
+            self.serve(&mut queue);
+            ticket
+        };
+        let leave = || {
+            let mut queue = self.queue.lock();
+            let answer = queue.take(ticket);
+            queue.leave(ticket);
+            answer
+        };
+        wait::sleep_until(deadline, true, || self.queue.lock().take(ticket), leave).map_err(wait::Stop::errno)
+    }
+
+    /// Gives the count to those who wait, the first first.
+    fn serve(&self, queue: &mut WaitQueue<(), ()>) {
+        while !queue.is_empty() && self.try_take() {
+            if let Some(thread) = queue.answer_first(|()| Some(())) {
+                thread.parker.unpark();
             }
-            wait::wait(&self.count, 0, deadline);
+        }
+    }
+
+    #[inline]
+    fn post(&self) -> Result<(), Errno> {
+        self.count
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |count| {
+                (count < MAXIMUM).then_some(count + 1)
+            })
+            // FreeBSD's EOVERFLOW.
+            .map_err(|_| Errno(84))?;
+        if self.waiting.load(Ordering::SeqCst) != 0 {
+            self.serve_slowly();
         }
         Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn serve_slowly(&self) {
+        self.serve(&mut self.queue.lock());
     }
 }
 
@@ -55,22 +106,49 @@ pub(crate) extern "sysv64" fn sem_init(place: SemaphorePlace, _shared: i32, coun
     place
         .set(Semaphore {
             count: AtomicU32::new(count),
+            waiting: AtomicU32::new(0),
+            queue: Locked::new(WaitQueue::new(Order::First)),
         })
         .into()
 }
 
-/// Destroys a semaphore.
+/// Destroys a semaphore; EBUSY while somebody waits.
 #[guest_fn(libkernel, libScePosix)]
 pub(crate) extern "sysv64" fn sem_destroy(place: SemaphorePlace) -> PosixResult {
-    place.take().map(drop).into()
+    match get(place) {
+        Ok(semaphore) if semaphore.waiting.load(Ordering::SeqCst) != 0 => Err(Errno::EBUSY).into(),
+        Ok(_) => place.take().map(drop).into(),
+        Err(error) => Err(error).into(),
+    }
 }
 
-/// Takes one, waiting for it.
-#[guest_fn(libkernel, libScePosix)]
-pub(crate) extern "sysv64" fn sem_wait(place: SemaphorePlace) -> PosixResult {
-    get(place)
-        .and_then(|semaphore| semaphore.take(Deadline::Never))
-        .into()
+#[cold]
+#[inline(never)]
+fn wait_slowly(place: SemaphorePlace) -> Result<(), Errno> {
+    get(place)?.take(Deadline::Never)
+}
+
+cancellable! {
+    /// Takes one, waiting for it. A cancellation point: one that is cancelled takes nothing.
+    (libkernel, libScePosix) sem_wait(place: SemaphorePlace) -> PosixResult {
+        if place.live().is_some_and(Semaphore::try_take) {
+            return Ok(());
+        }
+        wait_slowly(place)
+    }
+    /// Takes one, waiting at most until the time given. A cancellation point.
+    (libkernel, libScePosix) sem_timedwait(place: SemaphorePlace, until: In<Timespec>) -> PosixResult {
+        let semaphore = get(place)?;
+        if semaphore.try_take() {
+            return Ok(());
+        }
+        let left = until.read().ok_or(Errno::EINVAL)?.left()?;
+        semaphore.take(Deadline::after(left))
+    }
+    /// Takes one, waiting at most so many microseconds. A cancellation point.
+    (libkernel, libScePosix) sem_reltimedwait_np(place: SemaphorePlace, microseconds: u32) -> PosixResult {
+        get(place)?.take(Deadline::after_microseconds(microseconds))
+    }
 }
 
 /// Takes one if it is there; EAGAIN otherwise.
@@ -81,33 +159,13 @@ pub(crate) extern "sysv64" fn sem_trywait(place: SemaphorePlace) -> PosixResult 
         .into()
 }
 
-/// Takes one, waiting at most until the time given.
-#[guest_fn(libkernel, libScePosix)]
-pub(crate) extern "sysv64" fn sem_timedwait(place: SemaphorePlace, until: In<Timespec>) -> PosixResult {
-    let body = || {
-        let semaphore = get(place)?;
-        let left = until.read().ok_or(Errno::EINVAL)?.left()?;
-        semaphore.take(Deadline::after(left))
-    };
-    body().into()
-}
-
 /// Gives one.
 #[guest_fn(libkernel, libScePosix)]
 pub(crate) extern "sysv64" fn sem_post(place: SemaphorePlace) -> PosixResult {
-    let body = || {
-        let semaphore = get(place)?;
-        semaphore
-            .count
-            .fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
-                (count < MAXIMUM).then_some(count + 1)
-            })
-            // FreeBSD's EOVERFLOW.
-            .map_err(|_| Errno(84))?;
-        wait::wake(&semaphore.count, 1);
-        Ok(())
-    };
-    body().into()
+    match place.live() {
+        Some(semaphore) => semaphore.post().into(),
+        None => get(place).and_then(Semaphore::post).into(),
+    }
 }
 
 /// Stores the count.
