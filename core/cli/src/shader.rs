@@ -4,8 +4,8 @@ use std::{fmt::Write as _, fs, path::PathBuf, process::ExitCode, time::Instant};
 
 use relic_core::GuestAddress;
 use relic_recompiler::{
-    BufferShape, DescriptorKind, Dialect, ImageShape, Profile, ProgramCounter, ShaderBinary, Specialization,
-    StageRegisters, disassemble,
+    BufferShape, DescriptorKind, Dialect, ImageShape, Profile, Program, ProgramCounter, ShaderBinary,
+    Specialization, StageRegisters, disassemble,
     inspect::{Inspection, inspect},
 };
 
@@ -152,7 +152,7 @@ fn recompile(arguments: &Arguments, code: &[u32], dialect: Dialect) -> Result<Ex
     let refused = || format!("recompiling {}", arguments.file.display());
     let (program, inspection) = inspect(&binary, &Profile::default()).map_err(Failure::work(refused()))?;
     if arguments.statistics {
-        eprint!("{}", statistics(&inspection));
+        eprint!("{}", statistics(&program, &inspection));
     }
     match arguments.emit {
         Emit::Cfg => {
@@ -195,13 +195,19 @@ fn recompile(arguments: &Arguments, code: &[u32], dialect: Dialect) -> Result<Ex
     Ok(ExitCode::SUCCESS)
 }
 
-fn statistics(inspection: &Inspection) -> String {
+fn statistics(program: &Program, inspection: &Inspection) -> String {
     let mut text = String::new();
+    let plan = program.plan();
+    let (steps, tape) = program.tape().map_or((0, 0), |tape| (tape.len(), tape.size()));
     for (count, what) in [
         (inspection.instructions, "reachable instructions"),
         (inspection.block_count, "basic blocks"),
         (inspection.structured_blocks, "structured blocks"),
         (inspection.values, "values of the IR"),
+        (plan.nodes.len(), "nodes of the resource plan"),
+        (plan.size(), "bytes of the resource plan"),
+        (steps, "steps of its tape (0: the evaluator walks it)"),
+        (tape, "bytes of its tape"),
     ] {
         let _ = writeln!(text, "{count:9} {what}");
     }
