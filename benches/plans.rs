@@ -20,8 +20,7 @@ use relic_components::{
 };
 use relic_core::{GuestAddress, GuestMemory, MemoryReader, QueueId, SubmissionId, memory::HostMapping};
 use relic_recompiler::{
-    Batch, Dialect, Evaluation, Inputs, PlanMemory, Profile, Program, Scratch, ShaderBinary, Tape, analyse,
-    evaluate,
+    Batch, Dialect, Evaluation, Inputs, Profile, Program, Scratch, ShaderBinary, Tape, analyse, evaluate,
 };
 use relic_schedules::{PacketTable, RuntimeBuilder};
 use relic_systems::{
@@ -38,18 +37,6 @@ const BATCH_RATIO: f64 = 8.0;
 const EVALUATOR_NODE: f64 = 25.0;
 const TAPE_NODE: f64 = 6.0;
 const PLAN_BYTES: usize = 4096;
-
-struct Reader(MemoryReader);
-
-impl PlanMemory for Reader {
-    fn read_u32(&self, address: GuestAddress) -> Option<u32> {
-        self.0.read_u32(address).ok()
-    }
-
-    fn read_words(&self, address: GuestAddress, out: &mut [u32]) -> bool {
-        self.0.read_words(address, out).is_ok()
-    }
-}
 
 /// A program and the user data of draws that run it.
 struct Case {
@@ -203,7 +190,7 @@ struct Times {
     batch: f64,
 }
 
-fn time(case: &Case, reader: &Reader) -> Option<Times> {
+fn time(case: &Case, reader: &MemoryReader) -> Option<Times> {
     let plan = case.program.plan();
     let tape = case.program.tape()?;
     let inputs = |row: &'_ Vec<u32>| -> Vec<u32> { row.clone() };
@@ -322,7 +309,7 @@ fn main() -> ExitCode {
     let mut unmeasured = 0;
     for file in files(&folder) {
         let load = load(&file, &table).unwrap_or_else(|error| fail(&format!("{}: {error}", file.display())));
-        let reader = Reader(load.memory.reader());
+        let reader = load.memory.reader();
         for case in &load.cases {
             match time(case, &reader) {
                 Some(times) => all.push((file.clone(), times)),

@@ -5,8 +5,10 @@
 
 #![expect(clippy::expect_used, reason = "a test stops at what it did not expect")]
 
+mod random;
 mod validate;
 
+use random::Random;
 use relic_core::GuestAddress;
 use relic_recompiler::{
     BufferShape, DescriptorKind, Dialect, ImageShape, Profile, ShaderBinary, Specialization, StageRegisters,
@@ -16,23 +18,6 @@ use std::time::{Duration, Instant};
 
 /// A program of this size takes microseconds; this is for what does not end.
 const LONGEST: Duration = Duration::from_secs(20);
-
-struct Random(u64);
-
-impl Random {
-    /// splitmix64.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-}
 
 /// Words of every instruction that the vectors have.
 fn instructions() -> Vec<Vec<u32>> {

@@ -3,6 +3,9 @@
 //!
 //! `PROPTEST_CASES` says how many walks (100,000 by default; `./x test --long` asks for 10 million).
 
+mod random;
+
+use random::Random;
 use relic_core::GuestAddress;
 use relic_recompiler::plan::{FlatSource, Guard, Node, NodeId, NodeOp, PlanBlock};
 use relic_recompiler::{
@@ -10,25 +13,8 @@ use relic_recompiler::{
     Scratch, Tape, evaluate,
 };
 
-struct Random(u64);
-
-impl Random {
-    /// splitmix64.
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        (self.next() % limit as u64) as usize
-    }
-
-    fn chance(&mut self, percent: usize) -> bool {
-        self.below(100) < percent
-    }
+fn chance(random: &mut Random, percent: usize) -> bool {
+    random.below(100) < percent
 }
 
 const BASE: u32 = 0x1_0000;
@@ -40,7 +26,7 @@ impl Memory {
     /// Mostly pointers into itself, with holes.
     fn random(random: &mut Random) -> Self {
         let holes = [0, 1, 5][random.below(3)];
-        let words = (0..WORDS).map(|_| (!random.chance(holes)).then(|| word(random)));
+        let words = (0..WORDS).map(|_| (!chance(random, holes)).then(|| word(random)));
         Self(words.collect())
     }
 }
@@ -94,7 +80,7 @@ fn random_plan(random: &mut Random) -> ResourcePlan {
             // Dwords that follow each other.
             0..=2 => {
                 let low = pick(random, &pointers);
-                let offset = if random.chance(80) {
+                let offset = if chance(random, 80) {
                     zero
                 } else {
                     pick(random, &any)
@@ -107,7 +93,7 @@ fn random_plan(random: &mut Random) -> ResourcePlan {
                 }
             }
             3 => {
-                let high = if random.chance(80) {
+                let high = if chance(random, 80) {
                     zero
                 } else {
                     pick(random, &any)
@@ -129,7 +115,7 @@ fn random_plan(random: &mut Random) -> ResourcePlan {
             6 => {
                 let small = add(NodeOp::Const, &[], random.below(34) as u32);
                 let op = [NodeOp::BitfieldUnsigned, NodeOp::BitfieldSigned][random.below(2)];
-                let width = if random.chance(90) {
+                let width = if chance(random, 90) {
                     small
                 } else {
                     pick(random, &any)
@@ -154,7 +140,7 @@ fn random_plan(random: &mut Random) -> ResourcePlan {
         }
     }
     any.extend(&pointers);
-    if random.chance(60) {
+    if chance(random, 60) {
         let count = 2 + random.below(8);
         for block in 0..count {
             let first = plan.edges.len() as u16;
@@ -166,17 +152,17 @@ fn random_plan(random: &mut Random) -> ResourcePlan {
             };
             for _ in 0..ways {
                 let ahead = block + 1 + random.below(count - block - 1);
-                plan.edges.push(if random.chance(90) { ahead as u16 } else { 0 });
+                plan.edges.push(if chance(random, 90) { ahead as u16 } else { 0 });
             }
             plan.blocks.push(PlanBlock {
-                condition: (ways == 2 && random.chance(70)).then(|| pick(random, &any)),
+                condition: (ways == 2 && chance(random, 70)).then(|| pick(random, &any)),
                 first,
                 count: ways as u16,
             });
         }
     }
     let mut guard = |random: &mut Random| {
-        if plan.blocks.is_empty() || random.chance(50) {
+        if plan.blocks.is_empty() || chance(random, 50) {
             return Guard::default();
         }
         let first = plan.guards.len() as u16;
@@ -202,7 +188,7 @@ fn random_plan(random: &mut Random) -> ResourcePlan {
         // Nodes made one after the other are often loads of one descriptor.
         let start = random.below(any.len());
         for i in 0..kind.words() {
-            let node = if random.chance(90) {
+            let node = if chance(random, 90) {
                 any[(start + i) % any.len()]
             } else {
                 pick(random, &any)
@@ -237,9 +223,13 @@ fn the_tape_agrees_with_the_evaluator_in_every_output_or_hands_back() {
             // Mostly pointers where the plan takes words for such, and sometimes fewer words than it asks for.
             let user_data: Vec<Vec<u32>> = (0..rows)
                 .map(|_| {
-                    let count = if random.chance(90) { 6 } else { random.below(6) };
+                    let count = if chance(&mut random, 90) {
+                        6
+                    } else {
+                        random.below(6)
+                    };
                     let mut value = |number| match number {
-                        0..4 if random.chance(90) => pointer(&mut random),
+                        0..4 if chance(&mut random, 90) => pointer(&mut random),
                         _ => word(&mut random),
                     };
                     (0..count).map(&mut value).collect()

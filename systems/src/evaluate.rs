@@ -10,8 +10,8 @@ use relic_components::{
     batch::{COMPUTE_USER_DATA, GRAPHICS_USER_DATA},
     work::{Captures, EvaluationChunk, Evaluations, Walk, WalkResult},
 };
-use relic_core::{GuestAddress, GuestMemory, MemoryReader};
-use relic_recompiler::{Batch, Evaluation, Inputs, PlanMemory, Scratch, Tape, evaluate};
+use relic_core::{GuestMemory, MemoryReader};
+use relic_recompiler::{Batch, Evaluation, Inputs, Scratch, Tape, evaluate};
 use smallvec::SmallVec;
 
 use crate::{
@@ -19,19 +19,6 @@ use crate::{
     programs::{Analysed, ProgramStore},
     resources::Memory,
 };
-
-/// Guest memory as plans read it.
-struct Reader(MemoryReader);
-
-impl PlanMemory for Reader {
-    fn read_u32(&self, address: GuestAddress) -> Option<u32> {
-        self.0.read_u32(address).ok()
-    }
-
-    fn read_words(&self, address: GuestAddress, out: &mut [u32]) -> bool {
-        self.0.read_words(address, out).is_ok()
-    }
-}
 
 /// A scope of tasks costs 6 to 10 µs; so many chunks of walks are worth it.
 const PARALLEL_CHUNKS: usize = 4;
@@ -116,7 +103,7 @@ impl WalkInputs<'_> {
     /// Walks those of `order`, which are grouped by program.
     fn walk_chunk(&self, order: &[u32], chunk: &mut EvaluationChunk) {
         relic_core::zone!("evaluate chunk");
-        let reader = Reader(self.memory.reader());
+        let reader = self.memory.reader();
         chunk.clear();
         WORKSPACE.with_borrow_mut(|workspace| {
             workspace.results.clear();
@@ -155,7 +142,7 @@ impl WalkInputs<'_> {
         &self,
         program: &Analysed,
         rows: &[u32],
-        reader: &Reader,
+        reader: &MemoryReader,
         workspace: &mut Workspace,
         chunk: &mut EvaluationChunk,
     ) {

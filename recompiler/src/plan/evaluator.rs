@@ -6,7 +6,7 @@
 
 use super::node::{Apply, NodeId, NodeOp, OutOfWord};
 use super::{DescriptorKind, Guard, ResourcePlan};
-use relic_core::{GuestAddress, GuestRange};
+use relic_core::{GuestAddress, GuestRange, MemoryReader};
 use thiserror::Error;
 
 /// Nested operands the walk follows before it gives up; bounds the stack.
@@ -31,6 +31,16 @@ pub trait PlanMemory {
                 None => false,
             }
         })
+    }
+}
+
+impl PlanMemory for MemoryReader {
+    fn read_u32(&self, address: GuestAddress) -> Option<u32> {
+        Self::read_u32(self, address).ok()
+    }
+
+    fn read_words(&self, address: GuestAddress, out: &mut [u32]) -> bool {
+        Self::read_words(self, address, out).is_ok()
     }
 }
 
