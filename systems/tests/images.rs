@@ -27,13 +27,19 @@ fn the_images_used_longest_ago_are_dropped_and_come_back() {
             .unwrap()
             .unwrap();
     }
+    // What T#s came to holds until images come or go.
+    let generation = store.generation();
     // Used again: the newest now.
     store
         .texture(&device, &texture(0), false, ImageDim::D2, 99)
         .unwrap();
+    assert_eq!(store.generation(), generation);
     assert_eq!((store.count(), store.bytes()), (8, 8 * 16384));
     assert_eq!(store.evict(8 * 16384), 0);
+    assert_eq!(store.generation(), generation);
     assert_eq!(store.evict(3 * 16384), 5);
+    let evicted = store.generation();
+    assert_ne!(evicted, generation);
     assert_eq!((store.count(), store.bytes()), (3, 3 * 16384));
     let left: Vec<u64> = store.images().map(|image| image.last_use).collect();
     assert_eq!(left, [99, 16, 17]);
@@ -46,6 +52,7 @@ fn the_images_used_longest_ago_are_dropped_and_come_back() {
         0x1000 * 256 + 3 * 0x4000
     );
     assert_eq!(store.count(), 4);
+    assert_ne!(store.generation(), evicted);
 }
 
 #[test]

@@ -320,6 +320,23 @@ mod tests {
     }
 
     #[test]
+    fn the_version_changes_with_the_regions() {
+        let memory = GuestMemory::new();
+        let mut seen = vec![memory.reader().version()];
+        let (mut first, mut second) = (words(4), words(4));
+        mapped(&memory, 0x1000, &mut first, true);
+        seen.push(memory.reader().version());
+        mapped(&memory, 0x2000, &mut second, true);
+        seen.push(memory.reader().version());
+        memory.protect(GuestRange::new(GuestAddress(0x2000), 16), false);
+        seen.push(memory.reader().version());
+        memory.unmap(GuestRange::new(GuestAddress(0x1000), 16));
+        seen.push(memory.reader().version());
+        assert!(seen.is_sorted_by(|a, b| a < b), "{seen:?}");
+        assert_eq!(seen.last(), Some(&memory.reader().version()));
+    }
+
+    #[test]
     fn a_range_over_two_adjacent_regions_is_mapped() {
         let memory = GuestMemory::new();
         let (mut low, mut high) = (words(4), words(4));

@@ -221,3 +221,58 @@ pub(super) struct Made {
     pub images: SmallVec<[(ImageId, bool); 4]>,
     pub writes: SmallVec<[GuestRange; 2]>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relic_recompiler::Specialization;
+
+    fn stage_use(program: u32) -> StageUse {
+        StageUse {
+            program: ProgramId(program),
+            base: 0,
+            flat: FlatLocation::PushConstants { offset: 0 },
+            classes: [NumericClass::Float; 8],
+        }
+    }
+
+    fn made(program: u32, binding: u32) -> Made {
+        Made {
+            stage: StageKey {
+                program: ProgramId(program),
+                specialization: Specialization::default(),
+            },
+            bindings: vec![(binding, BoundResource::NullSampled)],
+            images: SmallVec::new(),
+            writes: SmallVec::new(),
+        }
+    }
+
+    #[test]
+    fn recipes_are_found_by_use_and_words_until_images_or_memory_change() {
+        let mut store = RecipeStore::default();
+        let uses = [(1, [7, 8]), (1, [7, 9]), (2, [7, 8])];
+        for (number, (program, words)) in uses.iter().enumerate() {
+            let stage_use = stage_use(*program);
+            let hash = store.find(&stage_use, words).unwrap_err();
+            store.insert(hash, stage_use, words, made(*program, number as u32));
+        }
+        // In the order in which they came, backwards, and the same one again.
+        for number in [0, 1, 2, 2, 1, 0, 0] {
+            let (program, words) = uses[number];
+            let id = store.find(&stage_use(program), &words).unwrap();
+            assert_eq!(store.bindings(id)[0].0, number as u32);
+        }
+        let ids = uses.map(|(program, words)| store.find(&stage_use(program), &words).unwrap());
+        // Programs make stages, words do not.
+        assert_eq!(store.stage(ids[0]), store.stage(ids[1]));
+        assert_ne!(store.stage(ids[0]), store.stage(ids[2]));
+        store.follow(0, 0);
+        assert!(store.find(&stage_use(1), &[7, 8]).is_ok());
+        for (images, memory) in [(1, 0), (1, 1)] {
+            store.follow(images, memory);
+            let hash = store.find(&stage_use(1), &[7, 8]).unwrap_err();
+            store.insert(hash, stage_use(1), &[7, 8], made(1, 5));
+        }
+    }
+}
