@@ -122,3 +122,12 @@ fn many_threads_leave_nothing() {
     let outcome = run_with(&guest.program, &[], &variables, &mut |_| ()).unwrap();
     assert_eq!(outcome.code, Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
 }
+
+#[test]
+fn streams() {
+    let guest = prepare("streams");
+    // One round: it leaves a file behind.
+    guest.check_once(90);
+    let bytes = fs::read(guest.data().join("streams/data/file")).unwrap();
+    assert_eq!(String::from_utf8_lossy(&bytes), "one\nTWO\nthree\na 5  2.50|");
+}

@@ -21,7 +21,7 @@ use crate::{
     failure::Failure,
     files::FileKind,
     imports::{Import, sorted_imports},
-    output,
+    libraries, output,
 };
 
 /// Say what a file is, what it needs, and what of that Relic has
@@ -31,7 +31,11 @@ use crate::{
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Executable, module, relinked program or scene
-    file: PathBuf,
+    #[arg(required_unless_present = "libraries")]
+    file: Option<PathBuf>,
+    /// List every function of the system libraries that Relic has, and what of it
+    #[arg(long, conflicts_with = "file")]
+    libraries: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -96,12 +100,19 @@ struct SceneInfo {
 /// # Errors
 /// When it can't be read, or says it is a program or scene and is a broken one.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let source = Source::as_it_is(&arguments.file).map_err(Failure::relink(&arguments.file))?;
+    match &arguments.file {
+        Some(file) => about(file, arguments.json),
+        None => libraries::print(arguments.json),
+    }
+}
+
+fn about(file: &Path, json: bool) -> Result<ExitCode, Failure> {
+    let source = Source::as_it_is(file).map_err(Failure::relink(file))?;
     // What a container without encryption holds is what counts; any other is told by its kind.
     let bytes = container::unwrap(&source).unwrap_or_else(|_| Cow::Borrowed(&*source));
     let kind = FileKind::of(&bytes);
     let mut info = Info {
-        file: arguments.file.display().to_string(),
+        file: file.display().to_string(),
         kind: kind.key(),
         description: kind.describe(),
         program: None,
@@ -109,12 +120,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     };
     match kind {
         FileKind::Program => {
-            let program = ProgramInfo::read(&arguments.file, &bytes, ObjectKind::Program);
-            info.program = Some(program.map_err(Failure::relink(&arguments.file))?);
+            let program = ProgramInfo::read(file, &bytes, ObjectKind::Program);
+            info.program = Some(program.map_err(Failure::relink(file))?);
         }
         FileKind::Module => {
-            let module = ProgramInfo::read(&arguments.file, &bytes, ObjectKind::Module);
-            info.program = Some(module.map_err(Failure::relink(&arguments.file))?);
+            let module = ProgramInfo::read(file, &bytes, ObjectKind::Module);
+            info.program = Some(module.map_err(Failure::relink(file))?);
         }
         FileKind::Scene => {
             let scene = pm4cap::parse(&bytes).map_err(Failure::work("parsing the scene"))?;
@@ -122,7 +133,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         }
         _ => {}
     }
-    output::print(&if arguments.json {
+    output::print(&if json {
         let json = serde_json::to_string_pretty(&info).map_err(Failure::work("writing JSON"))?;
         format!("{json}\n")
     } else {

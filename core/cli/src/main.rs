@@ -18,6 +18,7 @@ mod files;
 mod gpu;
 mod imports;
 mod info;
+mod libraries;
 mod nid;
 mod output;
 mod progress;

@@ -777,3 +777,24 @@ fn replay_reports_what_it_can_t_play_and_goes_on() {
         "{stdout}"
     );
 }
+
+#[test]
+fn info_lists_the_system_libraries() {
+    let (code, stdout, _) = run(relic().args(["info", "--libraries", "--json"]));
+    assert_eq!(code, Some(0));
+    let libraries: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    for (library, name, partial) in [
+        ("libkernel", "sceKernelOpen", false),
+        ("libkernel", "scePthreadSetcanceltype", true),
+        ("libc", "fopen", false),
+    ] {
+        let exports = libraries[library]["exports"].as_array().unwrap();
+        let export = exports.iter().find(|export| export["name"] == name).unwrap();
+        assert_eq!(export["missing"].is_string(), partial, "{export}");
+        assert_eq!(export["nid"], relic_core::Nid::of(name).as_str());
+    }
+    let (_, text, _) = run(relic().args(["info", "--libraries"]));
+    assert!(text.starts_with("libSceAgc: "), "{text}");
+    assert_eq!(run(relic().args(["info", "--libraries", "x"])).0, Some(1));
+    assert_eq!(run(relic().arg("info")).0, Some(1));
+}
