@@ -321,8 +321,11 @@ fn main() -> ExitCode {
     let mut holds = !all.is_empty();
     for (what, chosen) in [
         (
-            "all programs",
-            all.iter().map(|(_, times)| times).collect::<Vec<_>>(),
+            "plans that read memory",
+            all.iter()
+                .map(|(_, times)| times)
+                .filter(|times| times.loads > 0)
+                .collect::<Vec<_>>(),
         ),
         (
             "draws3000",
@@ -360,6 +363,11 @@ fn main() -> ExitCode {
             && tape_node <= TAPE_NODE
             && bytes <= PLAN_BYTES as f64;
     }
+    println!(
+        "all plans: {}, {} bytes (median)",
+        all.len(),
+        median(all.iter().map(|(_, times)| times.bytes as f64))
+    );
     let near = all.iter().filter(|(_, t)| (20..=28).contains(&t.loads));
     println!(
         "plans of 20 to 28 loads, one draw  {:>8.0} ns a walk   (24 loads at most 500)",
