@@ -31,6 +31,8 @@ pub struct Counters {
     pub handed_back: u64,
     /// Walks in which tape and evaluator differed, where both ran (`RELIC_VERIFY_TAPE`).
     pub tape_differences: u64,
+    /// Bytes of textures, targets and programs that were compared with memory, as it may have been written.
+    pub compared: u64,
     /// Bytes of textures and targets uploaded.
     pub uploaded: u64,
 }

@@ -2,7 +2,7 @@
 
 use bevy_ecs::prelude::*;
 use relic_components::{
-    Commands, Dispatches, Draws, Queue, QueueStatus,
+    Commands, Counters, Dispatches, Draws, Queue, QueueStatus,
     batch::{Snapshots, StateSnapshot},
     shader::ProgramId,
     work::{Captures, Walk},
@@ -15,7 +15,7 @@ use crate::{
     gpu::Gpu,
     programs::{ProgramKey, ProgramStore},
     registers::{context, shader},
-    resources::Memory,
+    resources::{Looks, Memory, Writes},
     shader_pool::ShaderPool,
 };
 
@@ -50,6 +50,8 @@ pub(crate) fn capture_rows(
     gpu: Res<Gpu>,
     pool: Res<ShaderPool>,
     mut epoch: ResMut<Epoch>,
+    mut writes: ResMut<Writes>,
+    mut counters: ResMut<Counters>,
     mut programs: ResMut<ProgramStore>,
     mut queues: Query<(
         &Queue,
@@ -62,6 +64,18 @@ pub(crate) fn capture_rows(
 ) {
     let reader = memory.0.reader();
     epoch.0 += 1;
+    if queues
+        .iter()
+        .any(|(_, status, commands, ..)| crate::has_work(status, commands))
+    {
+        writes.0.collect(&reader);
+    }
+    let mut looks = Looks {
+        memory: &reader,
+        writes: &mut writes.0,
+        epoch: epoch.0,
+        compared: 0,
+    };
     for (_, status, commands, (draws, dispatches, snapshots), mut captures, mut states) in &mut queues {
         captures.walks.clear();
         captures.draws.clear();
@@ -73,7 +87,7 @@ pub(crate) fn capture_rows(
         states.graphics.resize(snapshots.states.len(), None);
         states.compute.clear();
         states.compute.resize(snapshots.states.len(), None);
-        let mut find = |key: &ProgramKey| programs.find_or_start(key, epoch.0, &reader, &pool, &gpu.profile);
+        let mut find = |key: &ProgramKey| programs.find_or_start(key, &mut looks, &pool, &gpu.profile);
         for draw in &draws.rows {
             if (draw.command as usize) < commands.committed {
                 captures.draws.push([NO_WALK; 2]);
@@ -123,6 +137,7 @@ pub(crate) fn capture_rows(
             captures.dispatches.push(walk);
         }
     }
+    counters.compared += looks.compared;
 }
 
 fn graphics_programs(

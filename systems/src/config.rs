@@ -20,8 +20,20 @@ pub struct Config {
     pub times: bool,
     /// How resource plans are walked (`RELIC_TAPE`, `RELIC_VERIFY_TAPE`).
     pub tapes: TapeUse,
+    /// How writes to guest memory are found (`RELIC_TRACK_WRITES`).
+    pub writes: WriteTracking,
     /// Pictures.
     pub pictures: PictureRequest,
+}
+
+/// How the runtime finds out that textures and programs have changed in guest memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WriteTracking {
+    /// The system says who wrote, where it can.
+    #[default]
+    Watched,
+    /// All that a batch uses is compared.
+    Compared,
 }
 
 /// How resource plans are walked.
@@ -112,6 +124,11 @@ impl Config {
                 (false, true) => TapeUse::On,
                 (false, false) => TapeUse::Off,
             },
+            writes: if switch("RELIC_TRACK_WRITES", true)? {
+                WriteTracking::Watched
+            } else {
+                WriteTracking::Compared
+            },
             pictures: PictureRequest {
                 frames: match number("RELIC_FRAMES")? {
                     Some(0) => {
@@ -148,6 +165,11 @@ mod tests {
         assert_eq!(tapes("RELIC_TAPE", "1"), TapeUse::On);
         assert_eq!(tapes("RELIC_VERIFY_TAPE", "1"), TapeUse::Verified);
         assert_eq!(tapes("RELIC_VERIFY_TAPE", "0"), TapeUse::On);
+        assert_eq!(
+            read("RELIC_TRACK_WRITES", "off").unwrap().writes,
+            WriteTracking::Compared
+        );
+        assert_eq!(read("RELIC_FRAMES", "1").unwrap().writes, WriteTracking::Watched);
         for threads in ["0", "257", "100000"] {
             let error = read("RELIC_POOL_THREADS", threads).unwrap_err().to_string();
             assert!(

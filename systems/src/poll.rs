@@ -12,7 +12,7 @@ use relic_schedules::PumpControl;
 use crate::{
     decode::memory_satisfies,
     gpu::{Gpu, GpuTimeline, gpu_clock},
-    resources::{Guest, Memory},
+    resources::{Guest, Memory, Writes},
     settle::flip_outstanding,
 };
 
@@ -22,7 +22,8 @@ pub(crate) fn poll_gpu(
     guest: Res<Guest>,
     memory: Res<Memory>,
     mut timeline: ResMut<GpuTimeline>,
-    mut writes: ResMut<InFlightWrites>,
+    mut in_flight: ResMut<InFlightWrites>,
+    mut writes: ResMut<Writes>,
     mut flips: ResMut<ReadyFlips>,
     mut control: ResMut<PumpControl>,
     mut queues: Query<(&Queue, &mut PendingLabels, &mut Completions)>,
@@ -32,7 +33,13 @@ pub(crate) fn poll_gpu(
         timeline.completed = timeline.completed.max(value.0);
     }
     let completed = timeline.completed;
-    writes.0.retain(|(value, _)| *value > completed);
+    in_flight.0.retain(|(value, range)| {
+        let landed = *value <= completed;
+        if landed {
+            writes.0.note(*range);
+        }
+        !landed
+    });
     for (queue, mut labels, mut completions) in &mut queues {
         if labels
             .0

@@ -8,7 +8,10 @@ use relic_components::shader::ProgramId;
 use relic_core::{GuestAddress, GuestRange, MemoryReader};
 use relic_recompiler::{Dialect, Profile, Program, ShaderBinary, StageRegisters, analyse};
 
-use crate::shader_pool::ShaderPool;
+use crate::{
+    resources::{Look, Looks},
+    shader_pool::ShaderPool,
+};
 
 /// What a program is analysed from, beside its code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -46,7 +49,7 @@ pub type Analysis = Result<Arc<Analysed>, String>;
 struct Entry {
     slot: Arc<OnceLock<Analysis>>,
     code: Arc<[u32]>,
-    checked: u64,
+    look: Look,
 }
 
 /// See the module's text.
@@ -60,41 +63,38 @@ pub struct ProgramStore {
 const MOST_WORDS: u64 = 1 << 16;
 
 impl ProgramStore {
-    /// The program of a key. A new one is handed to the pool; one whose code has changed since `epoch` began is
-    /// analysed again under a new id.
+    /// The program of a key. A new one is handed to the pool; one whose code has changed is analysed again under a new
+    /// id.
     ///
     /// # Errors
     /// When its code is not mapped.
     pub fn find_or_start(
         &mut self,
         key: &ProgramKey,
-        epoch: u64,
-        memory: &MemoryReader,
+        looks: &mut Looks<'_>,
         pool: &ShaderPool,
         profile: &Profile,
     ) -> Result<ProgramId, String> {
         if let Some(&id) = self.by_key.get(key) {
             let entry = &mut self.entries[id.0 as usize];
-            if entry.checked == epoch {
-                return Ok(id);
-            }
-            entry.checked = epoch;
-            // Until the write tracker is there: compare what was analysed with what memory holds.
             let analysis = entry.slot.get().and_then(|analysis| analysis.as_ref().ok());
             let used = analysis.map_or(entry.code.len(), |program| {
                 program.code_words().min(entry.code.len())
             });
-            if same_code(memory, key.address, &entry.code[..used]) {
+            let range = GuestRange::new(key.address, 4 * used as u64);
+            if looks.stands(&mut entry.look, [range])
+                || same_code(looks.memory, key.address, &entry.code[..used])
+            {
                 return Ok(id);
             }
         }
-        let code: Arc<[u32]> = read_code(memory, key.address)?.into();
+        let code: Arc<[u32]> = read_code(looks.memory, key.address)?.into();
         let slot = Arc::new(OnceLock::new());
         let id = ProgramId(self.entries.len() as u32);
         self.entries.push(Entry {
             slot: Arc::clone(&slot),
             code: Arc::clone(&code),
-            checked: epoch,
+            look: Look::default(),
         });
         self.by_key.insert(*key, id);
         let (key, profile) = (*key, *profile);

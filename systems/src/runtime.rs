@@ -6,7 +6,7 @@ use bevy_ecs::prelude::*;
 use relic_components::{
     Counters, EventSink, Message, Queue, QueueStatus, video::ReadyFlips, work::InFlightWrites,
 };
-use relic_core::{GuestMemory, Inbox};
+use relic_core::{GuestMemory, Inbox, memory::WriteTracker};
 use relic_schedules::{
     BuildErrors, Label, Plugin, Pump, PumpFailure, Runtime, RuntimeBuilder, Stage, init_task_pool,
 };
@@ -15,7 +15,7 @@ use relic_vulkan::{Device, DeviceError, StreamDescription};
 use crate::{
     capture::{Epoch, capture_rows},
     commit::commit_rows,
-    config::Config,
+    config::{Config, WriteTracking},
     decode::decode_packets,
     evaluate::evaluate_plans,
     frame::{
@@ -33,7 +33,7 @@ use crate::{
     poll::{poll_gpu, poll_waits},
     prepare::{images::ImageStore, pipelines::PipelineStore, prepare_rows, recipes::RecipeStore},
     programs::ProgramStore,
-    resources::{Faults, Guest, Memory, PumpInbox},
+    resources::{Faults, Guest, Memory, PumpInbox, Writes},
     settle::{GpuRecording, Mirrored, finish_batches, mirror_stores, submit_batch},
     shader_pool::ShaderPool,
     startup::announce_device,
@@ -215,6 +215,10 @@ pub fn build(
         .insert_resource(Directory::default())
         .insert_resource(GpuTimeline::default())
         .insert_resource(InFlightWrites::default())
+        .insert_resource(Writes(match config.writes {
+            WriteTracking::Watched => WriteTracker::new(),
+            WriteTracking::Compared => WriteTracker::comparing(),
+        }))
         .insert_resource(Counters::default())
         .insert_resource(config.tapes)
         .insert_resource(Faults::default())

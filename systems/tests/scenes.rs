@@ -12,7 +12,7 @@ mod device;
 
 use device::device;
 use relic_systems::{
-    config::Config,
+    config::{Config, WriteTracking},
     scene::{
         DATA, PlayOptions, PlayReport, SceneBuilder, packet, play,
         pm4cap::{self, Event},
@@ -246,4 +246,82 @@ fn samples_that_programs_do_not_see_are_refused() {
         report.faults[0].contains("PA_SC_AA_CONFIG 0x100000"),
         "{report:#?}"
     );
+}
+
+/// A scene's submission plays again, with and without stores to its texture in between.
+#[test]
+fn stores_between_submissions_are_seen_and_untouched_memory_is_not_read() {
+    let scene = pm4cap::parse(SCENES[2].1).unwrap();
+    let (at, size) = scene
+        .events
+        .iter()
+        .find_map(|event| match event {
+            Event::Image(image) if image.extent[0] == 16 => Some((image.address, 1024)),
+            _ => None,
+        })
+        .unwrap();
+    let mut original = vec![0; size];
+    for event in &scene.events {
+        if let Event::Write { address, bytes } = event
+            && let Some(offset) =
+                at.0.checked_sub(address.0)
+                    .filter(|at| (*at as usize) < bytes.len())
+        {
+            let part = &bytes[offset as usize..];
+            let count = part.len().min(size);
+            original[..count].copy_from_slice(&part[..count]);
+        }
+    }
+    let inverted: Vec<u8> = original.iter().map(|byte| !byte).collect();
+    let again: Vec<Event> = scene
+        .events
+        .iter()
+        .filter(|event| matches!(event, Event::Submit(_) | Event::ExpectImage(_)))
+        .cloned()
+        .collect();
+    let store = |bytes: &[u8]| Event::Write {
+        address: at,
+        bytes: bytes.to_vec(),
+    };
+    let play_again = |writes, texture: &[u8]| {
+        let mut scene = scene.clone();
+        scene.events.push(store(texture));
+        scene.events.extend(again.clone());
+        let config = Config {
+            writes,
+            ..Config::default()
+        };
+        let report = play(&scene, &PlayOptions::new(config, device())).unwrap();
+        assert!(report.faults.is_empty(), "{report:#?}");
+        let passes: Vec<bool> = report.outcomes.iter().map(|outcome| outcome.passes()).collect();
+        (passes, report.counters.uploaded)
+    };
+    let uploaded = replay(SCENES[2].1, Config::default()).counters.uploaded;
+    for writes in [WriteTracking::Watched, WriteTracking::Compared] {
+        let (passes, uploads) = play_again(writes, &inverted);
+        assert_eq!(
+            passes,
+            [true, false],
+            "{writes:?}: the picture shows the new texture"
+        );
+        assert!(uploads > uploaded, "{writes:?}");
+        // The same bytes again: looked at, and nothing to do.
+        let (passes, uploads) = play_again(writes, &original);
+        assert_eq!((passes, uploads), (vec![true, true], uploaded), "{writes:?}");
+    }
+    // Nothing is stored: what is watched is not read again.
+    if relic_core::memory::WriteTracker::new().is_watching() {
+        for (writes, compares) in [(WriteTracking::Watched, false), (WriteTracking::Compared, true)] {
+            let config = Config {
+                writes,
+                ..Config::default()
+            };
+            let options = PlayOptions {
+                loops: 2,
+                ..PlayOptions::new(config, device())
+            };
+            let loops = play(&scene, &options).unwrap().loops.unwrap();
+            assert_eq!(loops.compared > 0, compares, "{writes:?}: {}", loops.compared);
+        }
+    }
 }

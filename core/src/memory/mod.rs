@@ -10,6 +10,7 @@
 
 mod host;
 mod reader;
+mod tracker;
 
 use std::{
     fmt,
@@ -24,6 +25,7 @@ use arc_swap::ArcSwap;
 
 pub use host::{HostMapping, MapError};
 pub use reader::MemoryReader;
+pub use tracker::{Stamp, TrackerStatistics, WriteTracker};
 
 use crate::address::{GuestAddress, GuestRange};
 
@@ -34,6 +36,8 @@ pub struct Region {
     host: usize,
     writable: bool,
     name: String,
+    /// Offset of the first byte in the pool, where its pages may be mapped elsewhere too.
+    pool: Option<u64>,
 }
 
 impl Region {
@@ -59,6 +63,27 @@ impl Region {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its part of `range`, which it overlaps.
+    fn part(&self, range: GuestRange) -> GuestRange {
+        let start = self.range.start().max(range.start());
+        let end = self.range.end().min(range.end());
+        GuestRange::new(start, end.0 - start.0)
+    }
+
+    /// Where in the pool the byte at `address` lies.
+    fn pool_offset(&self, address: GuestAddress) -> Option<u64> {
+        Some(self.pool? + (address.0 - self.range.start().0))
+    }
+
+    /// The addresses at which it shows a part of the pool.
+    fn pool_part(&self, offset: u64, size: u64) -> Option<GuestRange> {
+        let own = self.pool?;
+        let start = offset.max(own);
+        let end = (offset + size).min(own + self.range.size());
+        (start < end)
+            .then(|| GuestRange::new(GuestAddress(self.range.start().0 + (start - own)), end - start))
     }
 }
 
@@ -116,13 +141,17 @@ impl RegionTable {
         self.regions[index].range.contains(address).then_some(index)
     }
 
-    fn overlapping(&self, range: GuestRange) -> Option<&Region> {
+    /// The regions with an address in `range`.
+    fn overlapping(&self, range: GuestRange) -> &[Region] {
         let first = self
             .regions
             .partition_point(|region| region.range.end() <= range.start());
-        self.regions
-            .get(first)
-            .filter(|region| region.range.overlaps(range))
+        let count = if range.is_empty() {
+            0
+        } else {
+            self.regions[first..].partition_point(|region| region.range.start() < range.end())
+        };
+        &self.regions[first..first + count]
     }
 }
 
@@ -180,9 +209,28 @@ impl GuestMemory {
         writable: bool,
         name: &str,
     ) -> Result<(), Overlap> {
+        // SAFETY: the caller's promise.
+        unsafe { self.map_pooled(range, host, writable, name, None) }
+    }
+
+    /// Adds a region that shows the pool of pages from offset `pool` on: other regions may show the same pages.
+    ///
+    /// # Errors
+    /// As [`Self::map`].
+    ///
+    /// # Safety
+    /// As [`Self::map`].
+    pub unsafe fn map_pooled(
+        &self,
+        range: GuestRange,
+        host: *mut u8,
+        writable: bool,
+        name: &str,
+        pool: Option<u64>,
+    ) -> Result<(), Overlap> {
         let _editing = self.editors.lock().unwrap_or_else(PoisonError::into_inner);
         let old = self.table.load_full();
-        if let Some(other) = old.overlapping(range) {
+        if let Some(other) = old.overlapping(range).first() {
             return Err(Overlap {
                 new: range,
                 old: other.range,
@@ -200,6 +248,7 @@ impl GuestMemory {
                 host: host.expose_provenance(),
                 writable,
                 name: name.to_owned(),
+                pool,
             },
         );
         let version = old.version + 1;
@@ -267,6 +316,7 @@ fn slice(region: &Region, start: GuestAddress, end: GuestAddress) -> Option<Regi
         host: region.host + (start.0 - region.range.start().0) as usize,
         writable: region.writable,
         name: region.name.clone(),
+        pool: region.pool_offset(start),
     })
 }
 

@@ -81,6 +81,12 @@ impl MemoryReader {
         &self.table.regions
     }
 
+    /// The regions with an address in `range`, in the order of their addresses.
+    #[must_use]
+    pub fn overlapping(&self, range: GuestRange) -> &[Region] {
+        self.table.overlapping(range)
+    }
+
     /// Whether every byte of `range` is mapped. An empty range is.
     #[must_use]
     pub fn is_mapped(&self, range: GuestRange) -> bool {

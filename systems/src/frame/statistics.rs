@@ -16,6 +16,7 @@ pub(crate) fn plot_counters(counters: Res<Counters>, mut last: ResMut<LastFrame>
         ("waits", counters.waits, last.0.waits),
         ("walks", counters.walks, last.0.walks),
         ("walks handed back", counters.handed_back, last.0.handed_back),
+        ("bytes compared", counters.compared, last.0.compared),
         ("batches", counters.batches, last.0.batches),
     ] {
         relic_core::trace::plot(name, (now - before) as f64);

@@ -2,8 +2,8 @@
 //!
 //! A surface is found by its address, size, layout and texel size. Its texels come from guest memory when the
 //! image is made, and again whenever memory has changed, until the GPU renders to it: from then on the image is
-//! newer than memory. (A write tracker will tell what changed; until it is there, contents are compared by hash
-//! once a batch.)
+//! newer than memory. What was written since is compared by hash, as a store beside a texture, or of the same bytes,
+//! changes nothing.
 
 use std::hash::Hasher as _;
 
@@ -18,6 +18,8 @@ use relic_core::{
 use relic_recompiler::ImageDim;
 use relic_vulkan::{Device, Image, ImageDescription, ImageDimension, ImageView, Sampler, ViewDescription};
 use smallvec::SmallVec;
+
+use crate::resources::{Look, Looks};
 
 use super::{
     state::{ColourTarget, DepthTarget},
@@ -66,8 +68,9 @@ pub struct GuestImage {
     pub gpu_written: bool,
     /// Hash of the memory last uploaded.
     content: Option<u64>,
-    /// Batch in which memory was hashed last, and the hash.
-    checked: (u64, u64),
+    /// When memory was read last, and its hash then.
+    look: Look,
+    hash: u64,
     /// Batch of the last use.
     pub last_use: u64,
 }
@@ -86,7 +89,7 @@ impl GuestImage {
     }
 
     /// Hash of its guest memory.
-    fn hash(&self, memory: &MemoryReader) -> Result<u64, String> {
+    fn hash_of(&self, memory: &MemoryReader) -> Result<u64, String> {
         let mut hasher = rapidhash::fast::RapidHasher::default();
         let mut bytes = [0; 4096];
         for plane in &self.planes {
@@ -339,21 +342,15 @@ impl ImageStore {
     ///
     /// # Errors
     /// When its memory is not mapped.
-    pub fn upload_due(
-        &mut self,
-        id: ImageId,
-        memory: &MemoryReader,
-        epoch: u64,
-    ) -> Result<Option<u64>, String> {
+    pub fn upload_due(&mut self, id: ImageId, looks: &mut Looks<'_>) -> Result<Option<u64>, String> {
         let image = &mut self.images[id.0 as usize];
         if !image.follows_memory() {
             return Ok(None);
         }
-        if image.checked.0 != epoch {
-            image.checked = (epoch, image.hash(memory)?);
+        if !looks.stands(&mut image.look, image.planes.iter().map(|plane| plane.range)) {
+            image.hash = image.hash_of(looks.memory)?;
         }
-        let hash = image.checked.1;
-        Ok((image.content != Some(hash)).then_some(hash))
+        Ok((image.content != Some(image.hash)).then_some(image.hash))
     }
 
     /// Notes that the upload of memory with this hash was recorded.
@@ -527,7 +524,8 @@ impl ImageStore {
             planes,
             gpu_written: false,
             content: None,
-            checked: (0, 0),
+            look: Look::default(),
+            hash: 0,
             last_use: epoch,
         });
         // A T# may be another image from now on: a depth target, or one with more levels.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use ash::vk;
 use bevy_ecs::prelude::*;
 use relic_components::{
-    Commands, Dispatches, Draws, QueueStatus,
+    Commands, Counters, Dispatches, Draws, QueueStatus,
     batch::Snapshots,
     pipeline::PipelineId,
     work::{
@@ -43,7 +43,7 @@ use crate::{
     capture::{Epoch, NO_WALK, StatePrograms},
     gpu::Gpu,
     programs::{Analysed, ProgramStore},
-    resources::Memory,
+    resources::{Looks, Memory, Writes},
     shader_pool::ShaderPool,
 };
 
@@ -67,6 +67,8 @@ pub(crate) fn prepare_rows(
     gpu: Res<Gpu>,
     memory: Res<Memory>,
     epoch: Res<Epoch>,
+    mut writes: ResMut<Writes>,
+    mut counters: ResMut<Counters>,
     programs: Res<ProgramStore>,
     pool: Res<ShaderPool>,
     mut pipelines: ResMut<PipelineStore>,
@@ -82,6 +84,12 @@ pub(crate) fn prepare_rows(
     )>,
 ) {
     let reader = memory.0.reader();
+    let mut looks = Looks {
+        memory: &reader,
+        writes: &mut writes.0,
+        epoch: epoch.0,
+        compared: 0,
+    };
     for (status, mut commands, work, found, mut prepared, mut states) in &mut queues {
         commands.cut = commands.rows.len();
         let prepared = &mut *prepared;
@@ -105,6 +113,7 @@ pub(crate) fn prepare_rows(
         let mut preparer = Preparer {
             gpu: &gpu,
             memory: &reader,
+            looks: &mut looks,
             epoch: epoch.0,
             programs: &programs,
             pool: &pool,
@@ -162,11 +171,13 @@ pub(crate) fn prepare_rows(
             }
         }
     }
+    counters.compared += looks.compared;
 }
 
-struct Preparer<'a> {
+struct Preparer<'a, 'l> {
     gpu: &'a Gpu,
     memory: &'a relic_core::MemoryReader,
+    looks: &'a mut Looks<'l>,
     epoch: u64,
     programs: &'a ProgramStore,
     pool: &'a ShaderPool,
@@ -185,7 +196,7 @@ struct Preparer<'a> {
 /// A stage's program, or why the row can't be prepared now.
 type StageOutcome<T> = Result<T, Preparedness>;
 
-impl<'a> Preparer<'a> {
+impl<'a> Preparer<'a, '_> {
     fn draw(&mut self, state: &DrawState, made: &mut StateMade, walks: [u32; 2]) -> Preparedness {
         self.try_draw(state, made, walks).unwrap_or_else(|other| other)
     }
@@ -331,7 +342,7 @@ fn flat_location(offset: u32, words: u32, limit: u32) -> (FlatLocation, u32) {
     }
 }
 
-impl Preparer<'_> {
+impl Preparer<'_, '_> {
     fn targets(&mut self, state: &DrawState) -> Result<TargetSet, String> {
         let mut set = TargetSet::default();
         let mut extent: Option<[u32; 2]> = None;
@@ -384,7 +395,7 @@ impl Preparer<'_> {
     fn upload_if_due(&mut self, id: ImageId) -> StageOutcome<()> {
         let due = self
             .images
-            .upload_due(id, self.memory, self.epoch)
+            .upload_due(id, self.looks)
             .map_err(Preparedness::Refused)?;
         // Once the GPU has written the image in this batch, its memory counts no more.
         let written = self.written.get(id.0 as usize).copied().unwrap_or(false);

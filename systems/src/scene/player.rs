@@ -197,6 +197,8 @@ pub struct LoopTimes {
     pub draws: u64,
     /// Dispatches of a loop.
     pub dispatches: u64,
+    /// Bytes of textures and programs of a loop that were compared with memory, as they may have been written.
+    pub compared: u64,
     /// CPU time of the pump and the task pool, loop by loop.
     pub cpu: Vec<Duration>,
 }
@@ -346,6 +348,7 @@ impl<'a> Player<'a> {
                 let after = self.runtime.world().resource::<Counters>();
                 times.draws = after.draws - before.draws;
                 times.dispatches = after.dispatches - before.dispatches;
+                times.compared = after.compared - before.compared;
             }
         }
         self.report.loops = Some(times);

@@ -503,13 +503,18 @@ fn enter(mapping: &Mapping) {
     if mapping.backing == Backing::Reserved || mapping.protection & 0x37 == 0 {
         return;
     }
+    let pool = match mapping.backing {
+        Backing::Direct { offset, .. } => Some(offset),
+        _ => None,
+    };
     // SAFETY: the pages exist, and `unmap` and `protect` take them out of the table before they change.
     let entered = unsafe {
-        process::memory().map(
+        process::memory().map_pooled(
             range(mapping.start, mapping.end),
             host(mapping.start),
             is_writable(mapping.protection),
             &mapping.name,
+            pool,
         )
     };
     if let Err(overlap) = entered {
