@@ -422,6 +422,7 @@ impl PacketTable {
 
     /// The type that answers to a type-3 header with this first payload word.
     #[must_use]
+    #[inline]
     pub fn find(&self, header: u32, first: Option<u32>) -> Option<PacketTypeId> {
         let opcode = (header >> 8) as u8;
         let mut id = self.by_opcode[usize::from(opcode)];
@@ -440,6 +441,7 @@ impl PacketTable {
 
     /// The row of a type.
     #[must_use]
+    #[inline]
     pub fn entry(&self, id: PacketTypeId) -> &PacketEntry {
         &self.entries[usize::from(id.0)]
     }

@@ -13,11 +13,11 @@ use bevy_ecs::prelude::*;
 use relic_components::{
     Accesses, Commands, Counters, Dispatches, Draws, PacketRows, Queue, QueueStatus, RegisterBanks,
     batch::Snapshots,
-    queue::{CommandCursor, DecodeWait, PacketState, PendingSubmissions},
+    queue::{CommandCursor, DecodeWait, PacketPosition, PacketState, PendingSubmissions},
     work::{InFlightWrites, PendingLabels},
 };
-use relic_core::{MemoryReader, QueueId};
-use relic_schedules::PacketTable;
+use relic_core::{GuestAddress, MemoryReader, QueueId, SubmissionId};
+use relic_schedules::{DecodeContext, PacketTable};
 
 use crate::resources::Memory;
 
@@ -87,22 +87,36 @@ pub fn walk_queue(
     (draws, dispatches, snapshots): (&mut Draws, &mut Dispatches, &mut Snapshots),
     (labels, in_flight): (&mut PendingLabels, &InFlightWrites),
 ) -> (Stop, u64) {
-    let mut walker = walk::Walker {
+    let position = PacketPosition {
         queue,
+        submission: cursor
+            .submission
+            .as_ref()
+            .map_or(SubmissionId(0), |submission| submission.id),
+        buffer: GuestAddress(0),
+        offset: 0,
+    };
+    let mut walker = walk::Walker {
         table,
-        memory,
         cursor,
         pending,
-        banks,
-        state,
         commands,
-        accesses,
         columns,
-        draws,
-        dispatches,
-        snapshots,
         labels,
-        in_flight,
+        context: DecodeContext {
+            header: 0,
+            position,
+            remaining: 0,
+            command: 0,
+            banks,
+            state,
+            draws,
+            dispatches,
+            snapshots,
+            memory,
+            accesses,
+            in_flight,
+        },
         packets: 0,
     };
     let stop = walker.run();

@@ -1,18 +1,17 @@
 //! The packet walker: one queue's submissions, buffers and packets, to rows.
 
 use relic_components::{
-    Accesses, CommandRow, Commands, Dispatches, Draws, PacketRows, PacketTypeId, RegisterBanks,
-    batch::Snapshots,
+    CommandRow, Commands, PacketRows, PacketTypeId,
     queue::{
-        BufferFrame, CommandCursor, Compare, DecodeWait, Fault, MAX_BUFFER_DEPTH, MemoryWait, PacketPosition,
-        PacketState, PendingSubmissions,
+        BufferFrame, CommandCursor, Compare, DecodeWait, Fault, MAX_BUFFER_DEPTH, MemoryWait,
+        PendingSubmissions,
     },
-    work::{InFlightWrites, PendingLabel, PendingLabels},
+    work::{PendingLabel, PendingLabels},
 };
-use relic_core::{GuestAddress, GuestRange, MemoryReader, QueueId, SubmissionId};
+use relic_core::{GuestAddress, GuestRange, MemoryReader};
 use relic_schedules::{
     DecodeContext, Effect, PacketTable, Retry,
-    packet::{NOP, Step, is_settled},
+    packet::{NOP, PacketEntry, Step},
 };
 
 /// Header bit: the packet runs only where the last SET_PREDICATION came out so.
@@ -39,21 +38,14 @@ pub enum Stop {
 
 /// What the walker works on.
 pub(super) struct Walker<'a> {
-    pub queue: QueueId,
     pub table: &'a PacketTable,
-    pub memory: &'a MemoryReader,
     pub cursor: &'a mut CommandCursor,
     pub pending: &'a mut PendingSubmissions,
-    pub banks: &'a mut RegisterBanks,
-    pub state: &'a mut PacketState,
     pub commands: &'a mut Commands,
-    pub accesses: &'a mut Accesses,
     pub columns: &'a mut PacketRows,
-    pub draws: &'a mut Draws,
-    pub dispatches: &'a mut Dispatches,
-    pub snapshots: &'a mut Snapshots,
     pub labels: &'a mut PendingLabels,
-    pub in_flight: &'a InFlightWrites,
+    /// What packets decode with. Its position is that of the packet at hand.
+    pub context: DecodeContext<'a>,
     pub packets: u64,
 }
 
@@ -71,6 +63,7 @@ impl Walker<'_> {
                     Err(fault) => return Stop::Fault(fault),
                 }
             };
+            self.context.position.buffer = frame.address;
             let next = loop {
                 let next = self.packet(&mut frame);
                 let on = matches!(next, Ok(Next::Go)) && frame.next < frame.words.len();
@@ -107,8 +100,8 @@ impl Walker<'_> {
                 if let Some(buffer) = submission.buffers.get(self.cursor.next_buffer).copied() {
                     let range = GuestRange::new(buffer.address, 4 * u64::from(buffer.words));
                     let next = self.commands.rows.len() as u32;
-                    let rows = (&*self.draws, &*self.dispatches, next);
-                    if !is_settled(range, rows, self.accesses, self.in_flight) {
+                    self.context.command = next;
+                    if !self.context.settled(range) {
                         return Ok(NextBuffer::Written);
                     }
                     self.cursor.next_buffer += 1;
@@ -124,6 +117,7 @@ impl Walker<'_> {
             let Some(submission) = self.pending.0.pop_front() else {
                 return Ok(NextBuffer::None);
             };
+            self.context.position.submission = submission.id;
             self.cursor.submission = Some(submission);
             self.cursor.next_buffer = 0;
             self.cursor.entered = 0;
@@ -134,7 +128,7 @@ impl Walker<'_> {
     fn enter(&mut self, address: GuestAddress, count: u32) -> Result<BufferFrame, String> {
         // Nothing is set aside for words that are not there.
         let range = GuestRange::new(address, 4 * u64::from(count));
-        if !self.memory.is_mapped(range) {
+        if !self.context.memory.is_mapped(range) {
             return Err(format!(
                 "its command words can't be read: guest memory {range} is not mapped"
             ));
@@ -146,10 +140,11 @@ impl Walker<'_> {
             ));
         }
         let mut words = self.cursor.spare.pop().unwrap_or_default();
-        words.clear();
+        // Every word is read over, or none is looked at.
         words.resize(count as usize, 0);
         let read = if address.is_aligned(4) {
-            self.memory
+            self.context
+                .memory
                 .read_words(address, &mut words)
                 .map_err(|error| error.to_string())
         } else {
@@ -173,13 +168,7 @@ impl Walker<'_> {
         let Some(&header) = frame.words.get(at) else {
             return Ok(Next::Go);
         };
-        let offset = 4 * at as u32;
-        let position = PacketPosition {
-            queue: self.queue,
-            submission: self.submission(),
-            buffer: frame.address,
-            offset,
-        };
+        self.context.position.offset = 4 * at as u32;
         self.packets += 1;
         let opcode = (header >> 8) as u8;
         let count = match header >> 30 {
@@ -191,8 +180,7 @@ impl Walker<'_> {
             3 if opcode == NOP && header >> 16 & 0x3FFF == 0x3FFF => 0,
             3 => (header >> 16 & 0x3FFF) as usize + 1,
             kind => {
-                return Err(fault(
-                    position,
+                return Err(self.fault(
                     format!("header {header:#010x}"),
                     format!(
                         "type {kind} packets do not exist on this chip: the stream is damaged, or an earlier packet was longer than its header says"
@@ -201,8 +189,7 @@ impl Walker<'_> {
             }
         };
         let Some(payload) = frame.words.get(at + 1..at + 1 + count) else {
-            return Err(fault(
-                position,
+            return Err(self.fault(
                 self.name(header, None),
                 format!(
                     "it has {count} payload words and the buffer ends after {}",
@@ -211,43 +198,37 @@ impl Walker<'_> {
             ));
         };
         let Some(packet) = self.table.find(header, payload.first().copied()) else {
-            return Err(fault(
-                position,
+            return Err(self.fault(
                 self.name(header, payload.first().copied()),
                 "Relic has no packet for this header; a plug-in can add one (docs/add-a-packet.md)"
                     .to_owned(),
             ));
         };
-        if header & PREDICATE != 0 && self.state.skip_predicated {
+        if header & PREDICATE != 0 && self.context.state.skip_predicated {
             frame.next = at + 1 + count;
             return Ok(Next::Go);
         }
-        let table = self.table;
-        let entry = table.entry(packet);
-        let command = self.commands.rows.len() as u32;
-        let mut context = DecodeContext {
-            header,
-            position,
-            remaining: (frame.words.len() - at - 1 - count) as u32,
-            command,
-            banks: self.banks,
-            state: self.state,
-            draws: self.draws,
-            dispatches: self.dispatches,
-            snapshots: self.snapshots,
-            memory: self.memory,
-            accesses: self.accesses,
-            in_flight: self.in_flight,
-        };
+        let entry = self.table.entry(packet);
+        self.context.header = header;
+        self.context.remaining = (frame.words.len() - at - 1 - count) as u32;
+        self.context.command = self.commands.rows.len() as u32;
         let column = &mut self.columns.columns[usize::from(packet.0)];
-        let refused =
-            |reason: String| fault(position, format!("{} (opcode {opcode:#04x})", entry.name), reason);
-        let step = (entry.decode)(payload, &mut context, &mut **column).map_err(|error| refused(error.0))?;
+        let step = match (entry.decode)(payload, &mut self.context, &mut **column) {
+            // The most frequent by far.
+            Ok(Step::State) => {
+                frame.next = at + 1 + count;
+                return Ok(Next::Go);
+            }
+            Ok(step) => step,
+            Err(refusal) => return Err(self.refused(entry, opcode, refusal.0)),
+        };
         match step {
             Step::Again(Retry::Settled) => return Ok(Next::Wait(DecodeWait::Gpu)),
             Step::Again(Retry::Memory(wait)) => return Ok(Next::Wait(DecodeWait::Memory(wait))),
             Step::Call { address, words, .. }
-                if !context.settled(GuestRange::new(address, 4 * u64::from(words))) =>
+                if !self
+                    .context
+                    .settled(GuestRange::new(address, 4 * u64::from(words))) =>
             {
                 return Ok(Next::Wait(DecodeWait::Gpu));
             }
@@ -258,11 +239,12 @@ impl Walker<'_> {
             Step::State | Step::Again(_) => Ok(Next::Go),
             Step::WaitFlip(buffer) => Ok(Next::Wait(DecodeWait::Flip(buffer))),
             Step::Skip(words) => {
-                frame.next = skip(&frame.words, frame.next, words as usize).map_err(refused)?;
+                frame.next = skip(&frame.words, frame.next, words as usize)
+                    .map_err(|reason| self.refused(entry, opcode, reason))?;
                 Ok(Next::Go)
             }
             Step::Row(row) => {
-                self.push_row(packet, row, position, entry.effects);
+                self.push_row(packet, row, entry.effects);
                 Ok(Next::Go)
             }
             Step::Call {
@@ -276,7 +258,9 @@ impl Walker<'_> {
                 if words == 0 {
                     return Ok(Next::Go);
                 }
-                self.enter(address, words).map(Next::Enter).map_err(refused)
+                self.enter(address, words)
+                    .map(Next::Enter)
+                    .map_err(|reason| self.refused(entry, opcode, reason))
             }
             Step::Wait(wait) => {
                 match self.satisfied(&wait) {
@@ -289,7 +273,7 @@ impl Walker<'_> {
                             writes: (0, 0),
                         };
                         self.commands.rows.push(row);
-                        self.commands.positions.push(position);
+                        self.commands.positions.push(self.context.position);
                     }
                     Satisfied::NotYet => return Ok(Next::Wait(DecodeWait::Memory(wait))),
                 }
@@ -302,10 +286,9 @@ impl Walker<'_> {
         &mut self,
         packet: PacketTypeId,
         row: u32,
-        position: PacketPosition,
         effects: fn(&dyn relic_components::batch::Column, u32, &mut dyn FnMut(Effect)),
     ) {
-        let accesses = &mut *self.accesses;
+        let accesses = &mut *self.context.accesses;
         let labels = &mut *self.labels;
         let reads = accesses.cpu_reads.len() as u32;
         let writes = accesses.writes.len() as u32;
@@ -329,7 +312,7 @@ impl Walker<'_> {
             cpu_reads: (reads, accesses.cpu_reads.len() as u32),
             writes: (writes, accesses.writes.len() as u32),
         });
-        self.commands.positions.push(position);
+        self.commands.positions.push(self.context.position);
     }
 
     /// Whether a wait holds already: by a write of this queue that has not landed, or by what memory holds.
@@ -341,18 +324,11 @@ impl Walker<'_> {
                 Satisfied::NotYet
             };
         }
-        if memory_satisfies(self.memory, wait) {
+        if memory_satisfies(self.context.memory, wait) {
             Satisfied::Now
         } else {
             Satisfied::NotYet
         }
-    }
-
-    fn submission(&self) -> SubmissionId {
-        self.cursor
-            .submission
-            .as_ref()
-            .map_or(SubmissionId(0), |submission| submission.id)
     }
 
     /// What a header is called when no packet answers to it, or its packet is cut short.
@@ -372,17 +348,28 @@ impl Walker<'_> {
         }
     }
 
-    fn fault_at(&self, buffer: GuestAddress, offset: u32, packet: &str, reason: String) -> Box<Fault> {
-        let position = PacketPosition {
-            queue: self.queue,
-            submission: self.submission(),
-            buffer,
-            offset,
-        };
-        fault(position, packet.to_owned(), reason)
+    /// A fault of the packet at hand.
+    #[cold]
+    fn fault(&self, packet: String, reason: String) -> Box<Fault> {
+        Box::new(Fault {
+            position: self.context.position,
+            packet,
+            reason,
+        })
     }
 
-    fn fault_here(&self, packet: &str, reason: String) -> Box<Fault> {
+    #[cold]
+    fn refused(&self, entry: &PacketEntry, opcode: u8, reason: String) -> Box<Fault> {
+        self.fault(format!("{} (opcode {opcode:#04x})", entry.name), reason)
+    }
+
+    fn fault_at(&mut self, buffer: GuestAddress, offset: u32, packet: &str, reason: String) -> Box<Fault> {
+        self.context.position.buffer = buffer;
+        self.context.position.offset = offset;
+        self.fault(packet.to_owned(), reason)
+    }
+
+    fn fault_here(&mut self, packet: &str, reason: String) -> Box<Fault> {
         let (buffer, offset) = self.cursor.stack.last().map_or((GuestAddress(0), 0), |frame| {
             (frame.address, 4 * frame.next as u32)
         });
@@ -441,14 +428,6 @@ fn skip(buffer: &[u32], first: usize, words: usize) -> Result<usize, String> {
             at - end
         ))
     }
-}
-
-fn fault(position: PacketPosition, packet: String, reason: String) -> Box<Fault> {
-    Box::new(Fault {
-        position,
-        packet,
-        reason,
-    })
 }
 
 /// The value that the newest pending write of the queue puts at the wait's address, if it writes all the bytes the
