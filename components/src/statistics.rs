@@ -2,37 +2,60 @@
 
 use bevy_ecs::prelude::*;
 
-/// Counted since start-up.
-#[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counters {
+/// The counters: what each counts, and its name.
+macro_rules! counters {
+    ($($(#[$meta:meta])* $name:ident,)*) => {
+        /// Counted since start-up.
+        #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct Counters {
+            $($(#[$meta])* pub $name: u64,)*
+        }
+
+        impl Counters {
+            /// What was counted since they stood at `before`.
+            #[must_use]
+            pub const fn since(&self, before: &Self) -> Self {
+                Self { $($name: self.$name.saturating_sub(before.$name),)* }
+            }
+
+            /// All by name, for reports.
+            #[must_use]
+            pub const fn entries(&self) -> [(&'static str, u64); [$(stringify!($name)),*].len()] {
+                [$((stringify!($name), self.$name)),*]
+            }
+        }
+    };
+}
+
+counters! {
     /// Submissions taken from the inbox.
-    pub submissions: u64,
+    submissions,
     /// Packets decoded.
-    pub packets: u64,
+    packets,
     /// Draws committed.
-    pub draws: u64,
+    draws,
     /// Dispatches committed.
-    pub dispatches: u64,
+    dispatches,
     /// Times a batch was cut because the CPU had to read what the GPU was still to write.
-    pub cuts: u64,
+    cuts,
     /// Times a queue stopped at a wait that was not satisfied.
-    pub waits: u64,
+    waits,
     /// Batches submitted to the GPU.
-    pub batches: u64,
+    batches,
     /// Flips presented.
-    pub flips: u64,
+    flips,
     /// Shader programs analysed.
-    pub programs: u64,
+    programs,
     /// Pipelines made.
-    pub pipelines: u64,
+    pipelines,
     /// Resource plans walked.
-    pub walks: u64,
+    walks,
     /// Walks among them that a tape handed back to the evaluator.
-    pub handed_back: u64,
+    handed_back,
     /// Walks in which tape and evaluator differed, where both ran (`RELIC_VERIFY_TAPE`).
-    pub tape_differences: u64,
+    tape_differences,
     /// Bytes of textures, targets and programs that were compared with memory, as it may have been written.
-    pub compared: u64,
+    compared,
     /// Bytes of textures and targets uploaded.
-    pub uploaded: u64,
+    uploaded,
 }

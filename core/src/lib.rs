@@ -5,6 +5,7 @@
 //! round (`tests/tests/arrows.rs` holds that).
 
 pub mod address;
+pub mod file;
 pub mod gpu;
 pub mod ids;
 pub mod inbox;

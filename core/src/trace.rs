@@ -1,15 +1,141 @@
-//! Zones, plots and frame marks for Tracy. Without the feature `tracy` everything here is nothing: no symbol of
-//! Tracy is in the binary.
+//! Zones, plots and frame marks: for Tracy, and for a trace of our own that any browser shows.
 //!
-//! The client listens on localhost only and records nothing until a profiler connects.
+//! Without the feature `tracy` no symbol of Tracy is in the binary. With it the client listens on localhost only and
+//! records nothing until a profiler connects.
+//!
+//! Between [`record`] and [`take`] every zone is kept with its thread and time. Otherwise that costs one load a zone.
+
+use std::{
+    cell::RefCell,
+    collections::HashSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
 
 /// Opens a zone that lasts to the end of the enclosing block: `zone!("evaluate chunk");`
 #[macro_export]
 macro_rules! zone {
     ($name:literal) => {
-        #[cfg(feature = "tracy")]
-        let _zone = $crate::trace::client_zone($name, file!(), line!());
+        let _zone = $crate::trace::zone($name, file!(), line!());
     };
+}
+
+/// One zone that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneTime {
+    /// Its name.
+    pub name: &'static str,
+    /// When it was opened.
+    pub start: Instant,
+    /// When it ended.
+    pub end: Instant,
+}
+
+/// The zones of one thread, in the order they ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadTrace {
+    /// The thread's name.
+    pub thread: String,
+    /// Its zones.
+    pub zones: Vec<ZoneTime>,
+}
+
+static RECORDING: AtomicBool = AtomicBool::new(false);
+/// Every thread that has ended a zone while recording.
+static THREADS: Mutex<Vec<Arc<Mutex<ThreadTrace>>>> = Mutex::new(Vec::new());
+
+thread_local! {
+    static OWN: RefCell<Option<Arc<Mutex<ThreadTrace>>>> = const { RefCell::new(None) };
+}
+
+/// Keeps zones from now on.
+pub fn record() {
+    RECORDING.store(true, Ordering::Relaxed);
+}
+
+/// Ends keeping zones, and gives those that were kept. Zones that are open are lost.
+#[must_use]
+pub fn take() -> Vec<ThreadTrace> {
+    RECORDING.store(false, Ordering::Relaxed);
+    let threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+    let take = |thread: &Arc<Mutex<ThreadTrace>>| {
+        let mut own = thread.lock().unwrap_or_else(PoisonError::into_inner);
+        ThreadTrace {
+            thread: own.thread.clone(),
+            zones: std::mem::take(&mut own.zones),
+        }
+    };
+    threads
+        .iter()
+        .map(take)
+        .filter(|thread| !thread.zones.is_empty())
+        .collect()
+}
+
+/// An open zone.
+#[must_use = "a zone ends where this is dropped"]
+pub struct Zone {
+    own: Option<(&'static str, Instant)>,
+    _client: ClientZone,
+}
+
+/// Opens a zone. `file` and `line` say where.
+#[inline]
+pub fn zone(name: &'static str, file: &str, line: u32) -> Zone {
+    Zone {
+        own: RECORDING.load(Ordering::Relaxed).then(|| (name, Instant::now())),
+        _client: client_zone(name, file, line),
+    }
+}
+
+impl Drop for Zone {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some((name, start)) = self.own {
+            keep(ZoneTime {
+                name,
+                start,
+                end: Instant::now(),
+            });
+        }
+    }
+}
+
+#[cold]
+fn keep(zone: ZoneTime) {
+    OWN.with(|own| {
+        let mut own = own.borrow_mut();
+        let own = own.get_or_insert_with(|| {
+            let thread = Arc::new(Mutex::new(ThreadTrace {
+                thread: std::thread::current().name().unwrap_or("unnamed").to_owned(),
+                zones: Vec::new(),
+            }));
+            let mut threads = THREADS.lock().unwrap_or_else(PoisonError::into_inner);
+            threads.push(Arc::clone(&thread));
+            thread
+        });
+        own.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .zones
+            .push(zone);
+    });
+}
+
+/// A name for zones, for the life of the process: one copy of each text.
+#[must_use]
+pub fn zone_name(text: &str) -> &'static str {
+    static NAMES: Mutex<Option<HashSet<&'static str>>> = Mutex::new(None);
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let names = names.get_or_insert_with(HashSet::new);
+    if let Some(known) = names.get(text) {
+        return known;
+    }
+    let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
+    names.insert(kept);
+    kept
 }
 
 #[cfg(feature = "tracy")]
@@ -19,8 +145,8 @@ mod enabled {
 
     use tracy_client::{Client, PlotName, Span, SpanLocation};
 
-    /// An open zone.
-    pub type Zone = Option<Span>;
+    /// An open zone of the client.
+    pub type ClientZone = Option<Span>;
 
     fn location(name: &str, file: &str, line: u32) -> &'static SpanLocation {
         static LOCATIONS: OnceLock<Mutex<HashMap<String, &'static SpanLocation>>> = OnceLock::new();
@@ -40,7 +166,7 @@ mod enabled {
 
     /// Opens a zone.
     #[must_use]
-    pub fn client_zone(name: &str, file: &str, line: u32) -> Zone {
+    pub fn client_zone(name: &str, file: &str, line: u32) -> ClientZone {
         let client = Client::running()?;
         Some(client.span(location(name, file, line), 0))
     }
@@ -81,11 +207,11 @@ mod enabled {
 
 #[cfg(not(feature = "tracy"))]
 mod disabled {
-    /// An open zone: nothing.
-    pub type Zone = ();
+    /// An open zone of the client: nothing.
+    pub type ClientZone = ();
 
     /// Does nothing.
-    pub fn client_zone(_name: &str, _file: &str, _line: u32) -> Zone {}
+    pub fn client_zone(_name: &str, _file: &str, _line: u32) -> ClientZone {}
 
     /// Does nothing.
     pub fn start() {}
@@ -104,3 +230,55 @@ mod disabled {
 pub use disabled::*;
 #[cfg(feature = "tracy")]
 pub use enabled::*;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zones_are_kept_with_thread_and_time_while_recording() {
+        {
+            zone!("before");
+        }
+        record();
+        {
+            zone!("outer");
+            zone!("inner");
+        }
+        let thread = std::thread::Builder::new().name("other".to_owned());
+        let other = thread.spawn(|| {
+            zone!("elsewhere");
+        });
+        other.unwrap().join().unwrap();
+        let traces = take();
+        {
+            zone!("behind");
+        }
+        // Other tests of the process may have zones too.
+        let zones = |name: &str| -> Vec<ZoneTime> {
+            let threads = traces.iter();
+            threads
+                .flat_map(|thread| &thread.zones)
+                .filter(|zone| zone.name == name)
+                .copied()
+                .collect()
+        };
+        let (outer, inner) = (zones("outer"), zones("inner"));
+        assert_eq!((outer.len(), inner.len()), (1, 1));
+        let (outer, inner) = (outer[0], inner[0]);
+        assert!(outer.start <= inner.start && inner.start <= inner.end && inner.end <= outer.end);
+        assert_eq!(zones("before").len() + zones("behind").len(), 0);
+        let other = traces.iter().find(|trace| trace.thread == "other").unwrap();
+        assert_eq!(other.zones.len(), 1);
+        assert!(
+            take()
+                .iter()
+                .all(|trace| trace.zones.iter().all(|zone| zone.name != "behind"))
+        );
+    }
+
+    #[test]
+    fn a_name_is_kept_once() {
+        assert_eq!(zone_name("a").as_ptr(), zone_name(&String::from("a")).as_ptr());
+    }
+}

@@ -1,5 +1,10 @@
 //! Builds a runtime from plug-ins, and refuses one whose order is not a fact.
 
+use std::{
+    ops::{Bound, RangeBounds},
+    sync::{Arc, atomic::Ordering},
+};
+
 use bevy_ecs::{
     prelude::*,
     schedule::{IntoScheduleConfigs, LogLevel, ScheduleBuildSettings, SystemSet},
@@ -7,7 +12,7 @@ use bevy_ecs::{
 };
 
 use crate::{
-    executor::{ErrorLog, PumpExecutor, SystemTime, SystemTimes, short_name},
+    executor::{ErrorLog, Extent, PumpExecutor, SystemTime, SystemTimes, short_name},
     packet::{Packet, PacketTable},
     pump::PumpControl,
     stage::{Label, Stage},
@@ -206,7 +211,9 @@ impl RuntimeBuilder {
         self.world.init_resource::<PumpControl>();
         for (label, mut schedule) in std::mem::take(&mut self.schedules) {
             let times = SystemTimes::default();
+            let extent = Arc::new(Extent::default());
             schedule.set_executor(PumpExecutor {
+                extent: Arc::clone(&extent),
                 times: times.clone(),
                 errors: log.clone(),
                 timed: self.timed,
@@ -237,11 +244,13 @@ impl RuntimeBuilder {
                 });
                 continue;
             }
-            self.check_stages(label, &schedule);
+            let stage_ends = self.check_stages(label, &schedule);
             runtime_schedules.push(BuiltSchedule {
                 label,
                 schedule,
                 times,
+                extent,
+                stage_ends,
             });
         }
         if !self.errors.is_empty() {
@@ -254,9 +263,23 @@ impl RuntimeBuilder {
         })
     }
 
-    fn check_stages(&mut self, label: Label, schedule: &Schedule) {
+    /// Refuses systems in no stage. Returns how many systems each stage and those in front of it have.
+    fn check_stages(&mut self, label: Label, schedule: &Schedule) -> Vec<usize> {
         let graph = schedule.graph();
-        let Ok(systems) = schedule.systems() else { return };
+        let Ok(systems) = schedule.systems() else {
+            return Vec::new();
+        };
+        let sizes = label.stages().iter().map(|stage| {
+            graph
+                .systems_in_set(stage.intern())
+                .map_or(0, |members| members.len())
+        });
+        let ends = sizes
+            .scan(0, |end, size| {
+                *end += size;
+                Some(*end)
+            })
+            .collect();
         for (key, system) in systems {
             let name = short_name(&system.name().to_string());
             // A system in two stages is refused by bevy_ecs, as the stages are ordered.
@@ -281,6 +304,7 @@ impl RuntimeBuilder {
                 });
             }
         }
+        ends
     }
 }
 
@@ -289,6 +313,9 @@ pub(crate) struct BuiltSchedule {
     pub(crate) label: Label,
     pub(crate) schedule: Schedule,
     pub(crate) times: SystemTimes,
+    pub(crate) extent: Arc<Extent>,
+    /// How many systems each stage and those in front of it have.
+    pub(crate) stage_ends: Vec<usize>,
 }
 
 /// A checked runtime: the world and its schedules. The pump runs it.
@@ -304,7 +331,36 @@ impl Runtime {
     /// # Errors
     /// What systems returned or panicked with.
     pub fn run(&mut self, label: Label) -> Result<(), SystemFailures> {
+        self.run_stages(label, ..)
+    }
+
+    /// Runs some of a schedule's stages, for tools that stop in between: `..=Stage::Decode`, then `Stage::Settle..`.
+    /// Stages that the schedule does not have bound nothing.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn run_stages(
+        &mut self,
+        label: Label,
+        stages: impl RangeBounds<Stage>,
+    ) -> Result<(), SystemFailures> {
         if let Some(built) = self.schedules.iter_mut().find(|built| built.label == label) {
+            let ends = &built.stage_ends;
+            let index = |stage: &Stage| label.stages().iter().position(|own| own == stage);
+            // Systems in front of a stage, and systems up to its end.
+            let front = |at: usize| at.checked_sub(1).map_or(0, |before| ends[before]);
+            let from = match stages.start_bound() {
+                Bound::Included(stage) => index(stage).map(front),
+                Bound::Excluded(stage) => index(stage).map(|at| ends[at]),
+                Bound::Unbounded => None,
+            };
+            let to = match stages.end_bound() {
+                Bound::Included(stage) => index(stage).map(|at| ends[at]),
+                Bound::Excluded(stage) => index(stage).map(front),
+                Bound::Unbounded => None,
+            };
+            built.extent.from.store(from.unwrap_or(0), Ordering::Relaxed);
+            built.extent.to.store(to.unwrap_or(usize::MAX), Ordering::Relaxed);
             built.schedule.run(&mut self.world);
         }
         let errors = self.errors.take();

@@ -9,7 +9,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
     time::Instant,
 };
@@ -21,6 +21,7 @@ use bevy_ecs::{
     world::World,
 };
 use fixedbitset::FixedBitSet;
+use relic_core::trace::{zone, zone_name};
 
 /// What one system has cost so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct SystemTime {
 }
 
 struct Slot {
-    name: String,
+    name: &'static str,
     runs: AtomicU64,
     nanoseconds: AtomicU64,
 }
@@ -54,7 +55,7 @@ impl SystemTimes {
             .into_iter()
             .flatten()
             .map(|slot| SystemTime {
-                name: slot.name.clone(),
+                name: slot.name.to_owned(),
                 runs: slot.runs.load(Ordering::Relaxed),
                 nanoseconds: slot.nanoseconds.load(Ordering::Relaxed),
             })
@@ -90,8 +91,18 @@ impl ErrorLog {
     }
 }
 
+/// Which of a schedule's systems run, by their places in its order.
+#[derive(Default)]
+pub(crate) struct Extent {
+    /// First one.
+    pub(crate) from: AtomicUsize,
+    /// One behind the last.
+    pub(crate) to: AtomicUsize,
+}
+
 /// See the module's text.
 pub(crate) struct PumpExecutor {
+    pub(crate) extent: Arc<Extent>,
     pub(crate) times: SystemTimes,
     pub(crate) errors: ErrorLog,
     /// Whether to take times: one clock reading a system, about 20 ns.
@@ -114,27 +125,28 @@ impl SystemExecutor for PumpExecutor {
             systems
                 .iter()
                 .map(|system| Slot {
-                    name: short_name(&system.name().to_string()),
+                    name: zone_name(&short_name(&system.name().to_string())),
                     runs: AtomicU64::new(0),
                     nanoseconds: AtomicU64::new(0),
                 })
                 .collect()
         });
+        let from = self.extent.from.load(Ordering::Relaxed);
+        let to = self.extent.to.load(Ordering::Relaxed);
         let mut before = self.timed.then(Instant::now);
-        for (system, slot) in systems.iter_mut().zip(slots) {
-            #[cfg(feature = "tracy")]
-            let _zone = relic_core::trace::client_zone(&slot.name, file!(), line!());
+        for (system, slot) in systems.iter_mut().zip(slots).take(to).skip(from) {
+            let _zone = zone(slot.name, file!(), line!());
             // The systems' data stay consistent enough to report: after a panic the pump runs no system again
             // except those of Shutdown.
             let outcome = catch_unwind(AssertUnwindSafe(|| system.run((), world)));
             match outcome {
                 Ok(Ok(()) | Err(RunSystemError::Skipped(_))) => {}
                 Ok(Err(RunSystemError::Failed(error))) => {
-                    self.errors.push(slot.name.clone(), error.to_string());
+                    self.errors.push(slot.name.to_owned(), error.to_string());
                 }
                 Err(panic) => {
                     self.errors
-                        .push(slot.name.clone(), format!("panicked: {}", panic_text(&*panic)));
+                        .push(slot.name.to_owned(), format!("panicked: {}", panic_text(&*panic)));
                 }
             }
             if let Some(start) = before {

@@ -31,6 +31,8 @@ mod startup;
 
 use relic_components::{Commands, QueueStatus};
 
+pub use relic_components::Counters;
+
 /// Whether a queue has rows that the stages from Capture to Commit work on in this run.
 fn has_work(status: &QueueStatus, commands: &Commands) -> bool {
     commands.committed < commands.rows.len()

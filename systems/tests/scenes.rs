@@ -321,7 +321,12 @@ fn stores_between_submissions_are_seen_and_untouched_memory_is_not_read() {
                 ..PlayOptions::new(config, device())
             };
             let loops = play(&scene, &options).unwrap().loops.unwrap();
-            assert_eq!(loops.compared > 0, compares, "{writes:?}: {}", loops.compared);
+            assert_eq!(
+                loops.counters.compared > 0,
+                compares,
+                "{writes:?}: {}",
+                loops.counters.compared
+            );
         }
     }
 }

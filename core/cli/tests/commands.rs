@@ -745,40 +745,6 @@ fn a_signal_becomes_128_and_its_number() {
 }
 
 #[test]
-fn replay_reports_what_it_can_t_play_and_goes_on() {
-    if run(relic().arg("gpu")).0 != Some(0) {
-        eprintln!("SKIPPED: no GPU, and no lavapipe");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let broken = folder.path().join("broken.pm4cap");
-    fs::write(&broken, b"PM4CAP01").unwrap();
-    let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/scenes/small_dispatch.pm4cap");
-    let (code, stdout, stderr) =
-        run(relic()
-            .arg("replay")
-            .args([&broken, &scene])
-            .args(["--headless", "--report", "json"]));
-    assert_eq!(code, Some(2), "{stderr}");
-    let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!(report[0]["passes"], false);
-    assert!(report[0]["error"].as_str().is_some_and(|text| !text.is_empty()));
-    assert_eq!(report[1]["passes"], true, "{stdout}");
-    assert_eq!(report[1]["expectations"][0]["name"], "data");
-    assert!(
-        report[1]["times"]
-            .as_array()
-            .is_some_and(|times| !times.is_empty())
-    );
-    let (code, stdout, _) = run(relic().arg("replay").arg(&scene).arg("--times"));
-    assert_eq!(code, Some(0));
-    assert!(
-        stdout.contains(": passes") && stdout.contains("decode_packets"),
-        "{stdout}"
-    );
-}
-
-#[test]
 fn info_lists_the_system_libraries() {
     let (code, stdout, _) = run(relic().args(["info", "--libraries", "--json"]));
     assert_eq!(code, Some(0));

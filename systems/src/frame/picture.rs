@@ -1,8 +1,7 @@
 //! Pictures: PNG files of what is presented, written on a thread of their own.
 
 use std::{
-    fs::{self, File},
-    io::{self, BufWriter},
+    io,
     path::{Path, PathBuf},
     sync::mpsc,
     thread::{self, JoinHandle},
@@ -38,31 +37,32 @@ pub struct PictureError {
     source: io::Error,
 }
 
+/// A picture as the bytes of a PNG file.
+///
+/// # Errors
+/// When the picture's bytes do not fit its size.
+pub fn encode_png(picture: &Picture) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, picture.width, picture.height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header().map_err(io::Error::other)?;
+    writer.write_image_data(&picture.rgba).map_err(io::Error::other)?;
+    writer.finish().map_err(io::Error::other)?;
+    Ok(bytes)
+}
+
 /// Writes a PNG file, by way of a temporary name, so that no half picture is left.
 ///
 /// # Errors
 /// [`PictureError`] with the path.
 pub fn write_png(path: &Path, picture: &Picture) -> Result<(), PictureError> {
-    let failed = |source: io::Error| PictureError {
-        path: path.to_owned(),
-        source,
-    };
-    let temporary = path.with_extension("png.part");
-    let written = (|| {
-        let file = BufWriter::new(File::create(&temporary)?);
-        let mut encoder = png::Encoder::new(file, picture.width, picture.height);
-        encoder.set_color(png::ColorType::Rgba);
-        encoder.set_depth(png::BitDepth::Eight);
-        let mut writer = encoder.write_header().map_err(io::Error::other)?;
-        writer.write_image_data(&picture.rgba).map_err(io::Error::other)?;
-        writer.finish().map_err(io::Error::other)?;
-        fs::rename(&temporary, path)
-    })();
-    written.map_err(|error| {
-        // The part file may not exist.
-        let _ = fs::remove_file(&temporary);
-        failed(error)
-    })
+    encode_png(picture)
+        .and_then(|bytes| relic_core::file::replace(path, &bytes))
+        .map_err(|source| PictureError {
+            path: path.to_owned(),
+            source,
+        })
 }
 
 /// The thread that writes pictures.
@@ -117,6 +117,8 @@ impl PictureWriter {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
 
     #[test]

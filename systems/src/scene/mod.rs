@@ -6,11 +6,13 @@
 pub mod builder;
 pub mod clock;
 pub mod compare;
+pub mod loops;
 pub mod player;
 pub mod pm4cap;
 pub mod wrong;
 
 pub use builder::{COMMANDS, DATA, SceneBuilder, packet, split};
-pub use player::{Ending, LoopTimes, Outcome, PlayError, PlayOptions, PlayReport, play};
+pub use loops::{FrameTime, LoopTimes, Until, percentile};
+pub use player::{Ending, Outcome, PlayError, PlayOptions, PlayReport, play};
 pub use pm4cap::{Scene, SceneError};
 pub use wrong::WrongPictures;

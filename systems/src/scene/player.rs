@@ -12,16 +12,17 @@ use relic_components::{
     CommandBuffer, Counters, Message, NoGuest, Queue, QueueStatus, Submission, work::PendingLabels,
 };
 use relic_core::{
-    GuestAddress, GuestMemory, GuestRange, Inbox, QueueId, SubmissionId,
+    GuestMemory, GuestRange, Inbox, QueueId, SubmissionId,
     gpu::{SurfaceLayout, SurfaceShape, SwizzleMode},
     memory::{HostMapping, MapError},
 };
-use relic_schedules::{Label, PumpControl, Runtime, RuntimeBuilder, SystemTime, init_task_pool};
+use relic_schedules::{Label, PumpControl, Runtime, RuntimeBuilder, Stage, SystemTime, init_task_pool};
 use relic_vulkan::{Device, vk};
 
 use super::{
     clock::CpuClock,
     compare::Comparison,
+    loops::{FrameTime, LoopTimes, Until},
     pm4cap::{Event, ExpectedImage, Scene, SceneImage, SceneSubmission},
     wrong::WrongPictures,
 };
@@ -47,6 +48,10 @@ pub struct PlayOptions<'a> {
     pub timeout: Duration,
     /// How often all submissions are played again, warm and measured, after the script has ended.
     pub loops: u32,
+    /// How far these loops go.
+    pub until: Until,
+    /// Keep pictures of all images that are compared, not only of wrong ones.
+    pub pictures: bool,
 }
 
 impl PlayOptions<'static> {
@@ -59,6 +64,8 @@ impl PlayOptions<'static> {
             plugins: &|_| (),
             timeout: Duration::from_secs(300),
             loops: 0,
+            until: Until::Render,
+            pictures: false,
         }
     }
 }
@@ -104,7 +111,7 @@ pub struct Outcome {
     pub name: String,
     /// The comparison, or why there was nothing to compare.
     pub result: Result<Comparison, String>,
-    /// Of an image that came out wrong, where its format can be shown.
+    /// Of an image that came out wrong, or of any where that was asked for, if its format can be shown.
     pub pictures: Option<WrongPictures>,
 }
 
@@ -185,36 +192,10 @@ pub struct PlayReport {
     pub counters: Counters,
     /// Times of the Submit systems, where they were taken: of the measured loops where there are any.
     pub times: Vec<SystemTime>,
+    /// Frames of the script itself, which finds everything cold.
+    pub cold: Vec<FrameTime>,
     /// What the measured loops took.
     pub loops: Option<LoopTimes>,
-}
-
-/// What it took to play all submissions once more, warm: from the packet to the submitted command buffer. Waiting for the
-/// GPU costs no CPU time.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LoopTimes {
-    /// Draws of a loop.
-    pub draws: u64,
-    /// Dispatches of a loop.
-    pub dispatches: u64,
-    /// Bytes of textures and programs of a loop that were compared with memory, as they may have been written.
-    pub compared: u64,
-    /// CPU time of the pump and the task pool, loop by loop.
-    pub cpu: Vec<Duration>,
-}
-
-impl LoopTimes {
-    /// The time that `permille` of the loops stay under.
-    #[must_use]
-    pub fn percentile(&self, permille: usize) -> Duration {
-        let mut sorted = self.cpu.clone();
-        sorted.sort_unstable();
-        let last = sorted.len().saturating_sub(1);
-        sorted
-            .get((sorted.len() * permille / 1000).min(last))
-            .copied()
-            .unwrap_or_default()
-    }
 }
 
 impl PlayReport {
@@ -255,6 +236,8 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         timeout: options.timeout,
         submissions: 0,
         frame: 0,
+        pictures: options.pictures,
+        cold_frame: None,
         event: 0,
         stalled: false,
         report: PlayReport {
@@ -263,7 +246,9 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         },
     };
     let mut player = ManuallyDrop::new(player);
-    let played = player.play_all().and_then(|()| player.play_loops(options.loops));
+    let played = player
+        .play_all()
+        .and_then(|()| player.play_loops(options.loops, options.until));
     if player.stalled {
         // The GPU, or a driver in a thread of the pool, hangs: dropping what it works on would hang too. It is left to
         // the end of the process.
@@ -274,21 +259,25 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
     player.finish()
 }
 
-struct Player<'a> {
-    scene: &'a Scene,
-    runtime: Runtime,
-    inbox: Arc<Inbox<Message>>,
+/// A scene that is being played.
+pub(super) struct Player<'a> {
+    pub(super) scene: &'a Scene,
+    pub(super) runtime: Runtime,
+    pub(super) inbox: Arc<Inbox<Message>>,
     memory: Arc<GuestMemory>,
-    device: Device,
+    pub(super) device: Device,
     mappings: Vec<HostMapping>,
     images: Vec<&'a SceneImage>,
-    timeout: Duration,
+    pub(super) timeout: Duration,
     submissions: u64,
     frame: u32,
+    pictures: bool,
+    /// What the script's frame has taken so far.
+    cold_frame: Option<FrameTime>,
     event: usize,
     /// The GPU or a thread of the shader pool hangs.
     stalled: bool,
-    report: PlayReport,
+    pub(super) report: PlayReport,
 }
 
 impl Drop for Player<'_> {
@@ -317,72 +306,21 @@ impl<'a> Player<'a> {
             self.event = i;
             self.play(event, overlap)?;
         }
+        self.report.cold.extend(self.cold_frame.take());
         Ok(())
     }
 
-    /// Plays all submissions again, and again.
-    fn play_loops(&mut self, loops: u32) -> Result<(), PlayError> {
-        if loops == 0 || !self.faults().is_empty() {
-            return Ok(());
-        }
-        let clock = CpuClock::new().ok_or_else(|| {
-            PlayError::System("this system does not tell the CPU time of threads".to_owned())
-        })?;
-        let mut times = LoopTimes::default();
-        let scene = self.scene;
-        // The first loop still finds what the script changed on its way.
-        for round in 0..=loops {
-            if round == 1 {
-                self.runtime.reset_times(Label::Submit);
-            }
-            let before = *self.runtime.world().resource::<Counters>();
-            let start = clock.now();
-            for event in &scene.events {
-                if let Event::Submit(submission) = event {
-                    self.submit(submission)?;
-                    self.settle_blocking()?;
-                }
-            }
-            if round > 0 {
-                times.cpu.push(clock.now().saturating_sub(start));
-                let after = self.runtime.world().resource::<Counters>();
-                times.draws = after.draws - before.draws;
-                times.dispatches = after.dispatches - before.dispatches;
-                times.compared = after.compared - before.compared;
-            }
-        }
-        self.report.loops = Some(times);
-        Ok(())
+    pub(super) fn run(&mut self, label: Label) -> Result<(), PlayError> {
+        self.run_stages(label, ..)
     }
 
-    /// As [`Self::settle`], but sleeps while the GPU works.
-    fn settle_blocking(&mut self) -> Result<(), PlayError> {
-        loop {
-            *self.runtime.world_mut().resource_mut::<PumpControl>() = PumpControl::default();
-            self.run(Label::Submit)?;
-            let control = self.runtime.world().resource::<PumpControl>().clone();
-            let timeline = *self.runtime.world().resource::<GpuTimeline>();
-            if control.stop {
-                return Err(PlayError::System(self.faults().join("\n")));
-            }
-            if control.again || !self.inbox.is_empty() {
-                continue;
-            }
-            if timeline.completed < timeline.submitted {
-                self.device
-                    .wait(relic_vulkan::TimelineValue(timeline.submitted), self.timeout)
-                    .map_err(|error| PlayError::System(error.to_string()))?;
-            } else if self.is_quiet() {
-                return Ok(());
-            } else {
-                self.inbox.park(Duration::from_millis(1));
-            }
-        }
-    }
-
-    fn run(&mut self, label: Label) -> Result<(), PlayError> {
+    pub(super) fn run_stages(
+        &mut self,
+        label: Label,
+        stages: impl std::ops::RangeBounds<Stage>,
+    ) -> Result<(), PlayError> {
         self.runtime
-            .run(label)
+            .run_stages(label, stages)
             .map_err(|failures| PlayError::System(failures.to_string()))
     }
 
@@ -391,10 +329,6 @@ impl<'a> Player<'a> {
             event: self.event,
             reason: reason.to_string(),
         }
-    }
-
-    fn address(&self, address: GuestAddress) -> GuestAddress {
-        GuestAddress(address.0 & self.scene.address_mask)
     }
 
     fn play(&mut self, event: &'a Event, overlap: bool) -> Result<(), PlayError> {
@@ -412,10 +346,19 @@ impl<'a> Player<'a> {
                 }
             }
             Event::Submit(submission) => {
+                let clock = CpuClock::new();
+                let cpu = || clock.as_ref().map_or(Duration::ZERO, CpuClock::now);
+                let (started, before) = (Instant::now(), cpu());
                 self.submit(submission)?;
                 self.settle()?;
+                let frame = self.cold_frame.get_or_insert_default();
+                frame.wall += started.elapsed();
+                frame.cpu += cpu().saturating_sub(before);
             }
-            Event::Frame(frame) => self.frame = *frame,
+            Event::Frame(frame) => {
+                self.frame = *frame;
+                self.report.cold.extend(self.cold_frame.take());
+            }
             Event::Image(image) => self.images.push(image),
             Event::ExpectBuffer {
                 address,
@@ -447,7 +390,7 @@ impl<'a> Player<'a> {
                 let wrong = result.as_ref().is_ok_and(|comparison| !comparison.passes());
                 let pictures = got
                     .ok()
-                    .filter(|_| wrong)
+                    .filter(|_| wrong || self.pictures)
                     .and_then(|got| WrongPictures::new(expected, &got));
                 self.report.outcomes.push(Outcome {
                     frame: self.frame,
@@ -475,7 +418,7 @@ impl<'a> Player<'a> {
             .map_err(|closed| PlayError::System(closed.to_string()))
     }
 
-    fn submit(&mut self, submission: &SceneSubmission) -> Result<(), PlayError> {
+    pub(super) fn submit(&mut self, submission: &SceneSubmission) -> Result<(), PlayError> {
         self.submissions += 1;
         let queue = match submission.queue {
             0 => QueueId::GRAPHICS,
@@ -550,7 +493,7 @@ impl<'a> Player<'a> {
         }
     }
 
-    fn is_quiet(&mut self) -> bool {
+    pub(super) fn is_quiet(&mut self) -> bool {
         let reader = self.memory.reader();
         let world = self.runtime.world_mut();
         let timeline = *world.resource::<GpuTimeline>();
@@ -567,7 +510,7 @@ impl<'a> Player<'a> {
     }
 
     /// What queues are doing; the idle ones only when asked for.
-    fn statuses(&mut self, all: bool) -> Vec<String> {
+    pub(super) fn statuses(&mut self, all: bool) -> Vec<String> {
         let world = self.runtime.world_mut();
         let mut queues = world.query::<(&Queue, &QueueStatus)>();
         queues
@@ -583,7 +526,7 @@ impl<'a> Player<'a> {
             .collect()
     }
 
-    fn faults(&self) -> Vec<String> {
+    pub(super) fn faults(&self) -> Vec<String> {
         self.runtime.world().resource::<Faults>().0.clone()
     }
 
