@@ -18,6 +18,7 @@
     reason = "guest exports keep their guest names"
 )]
 
+mod clock;
 pub mod export;
 mod image;
 mod libSceAgc;
