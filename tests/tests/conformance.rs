@@ -104,6 +104,11 @@ fn event_queues() {
 }
 
 #[test]
+fn fibers() {
+    prepare("fibers").check(100_000);
+}
+
+#[test]
 fn cancellation() {
     prepare("cancellation").check(1500);
 }

@@ -113,7 +113,7 @@ mod tests {
             let sender = sender.clone();
             let at = start + Duration::from_millis(milliseconds);
             set(at, move |at| {
-                sender.send((milliseconds, at, Instant::now())).unwrap()
+                sender.send((milliseconds, at, Instant::now())).unwrap();
             })
             .unwrap()
         };

@@ -23,6 +23,7 @@ pub mod export;
 mod image;
 mod libSceAgc;
 mod libSceAgcDriver;
+mod libSceFiber;
 mod libSceVideoOut;
 mod libc;
 mod libkernel;
