@@ -99,6 +99,16 @@ fn synchronisation() {
 }
 
 #[test]
+fn event_queues() {
+    prepare("equeue").check(1000);
+}
+
+#[test]
+fn fibers() {
+    prepare("fibers").check(100_000);
+}
+
+#[test]
 fn cancellation() {
     prepare("cancellation").check(1500);
 }

@@ -18,10 +18,12 @@
     reason = "guest exports keep their guest names"
 )]
 
+mod clock;
 pub mod export;
 mod image;
 mod libSceAgc;
 mod libSceAgcDriver;
+mod libSceFiber;
 mod libSceVideoOut;
 mod libc;
 mod libkernel;

@@ -83,7 +83,7 @@ pub(crate) extern "sysv64" fn sceVideoOutAddVblankEvent(
 ) -> SceResult {
     let added = add(queue, handle, user_data, Kind::Vblank);
     if added.is_ok() {
-        super::vblank::start_clock();
+        super::vblank::start_events();
     }
     added.into()
 }

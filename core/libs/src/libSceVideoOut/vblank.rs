@@ -8,7 +8,7 @@ use super::{
     event::{self, Kind},
     output,
 };
-use crate::{log, process, result::SceResult};
+use crate::{clock, log, process, result::SceResult};
 
 /// Time from one blank to the next: 1001/60 ms, in nanoseconds.
 const PERIOD: u64 = 16_683_333;
@@ -46,21 +46,22 @@ pub(crate) extern "sysv64" fn sceVideoOutWaitVblank(handle: i32) -> SceResult {
     }
 }
 
-/// Starts the thread that fires vertical blank events.
-pub(super) fn start_clock() {
+/// Starts to fire vertical blank events.
+pub(super) fn start_events() {
     static STARTED: Once = Once::new();
-    STARTED.call_once(|| {
-        let started = std::thread::Builder::new().name("clock".to_owned()).spawn(|| {
-            loop {
-                sleep_until_next();
-                for output in output::all() {
-                    let listeners = output.lock().listeners.clone();
-                    event::fire(&listeners, Kind::Vblank, last().count.cast_signed());
-                }
-            }
-        });
-        if let Err(error) = started {
-            log::warn(format_args!("no thread for vertical blank events: {error}"));
+    STARTED.call_once(fire_at_next);
+}
+
+fn fire_at_next() {
+    let next = process::started() + Duration::from_nanos((last().count + 1) * PERIOD);
+    let set = clock::set(next, |_| {
+        for output in output::all() {
+            let listeners = output.lock().listeners.clone();
+            event::fire(&listeners, Kind::Vblank, last().count.cast_signed());
         }
+        fire_at_next();
     });
+    if set.is_err() {
+        log::warn(format_args!("no clock: there are no vertical blank events"));
+    }
 }

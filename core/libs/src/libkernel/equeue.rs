@@ -1,15 +1,16 @@
 //! Event queues: threads wait on one for events of many kinds.
 //!
-//! A source (a user trigger, a flip, the GPU) is registered with a queue under an identifier and a filter. When it
+//! A source (a user trigger, a timer, a flip, the GPU) is registered with a queue under an identifier and a filter. When it
 //! fires, its record becomes pending; a wait returns the pending records in the order in which they became so. A
 //! source that fires again while pending updates its record.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use relic_macros::guest_fn;
 
 use super::handle::Handles;
 use crate::{
+    clock,
     libkernel::thread::{
         wait::{self, Order, WaitQueue},
         word_lock::Locked,
@@ -24,9 +25,11 @@ use crate::{
 pub(crate) struct Filter(pub(crate) i16);
 
 impl Filter {
+    pub(crate) const TIMER: Self = Self(-7);
     pub(crate) const USER: Self = Self(-11);
     pub(crate) const VIDEO_OUT: Self = Self(-13);
     pub(crate) const GRAPHICS: Self = Self(-14);
+    pub(crate) const HR_TIMER: Self = Self(-15);
 }
 
 /// The record that a wait returns: 32 bytes.
@@ -41,8 +44,8 @@ pub(crate) struct KernelEvent {
     pub(crate) user_data: u64,
 }
 
-/// Record flag: set when registered.
-const ADD: u16 = 1;
+/// Record flag: taken out when returned.
+pub(crate) const ONE_SHOT: u16 = 0x10;
 /// Record flag: goes back to waiting when returned.
 pub(crate) const CLEAR: u16 = 0x20;
 
@@ -50,6 +53,27 @@ struct Source {
     record: KernelEvent,
     /// Place in the order of pending records; `None` while not pending.
     pending: Option<u64>,
+    /// Of one that time fires.
+    timer: Option<Timer>,
+}
+
+/// When a source fires by itself.
+#[derive(Debug)]
+pub(super) struct Timer {
+    /// Tells it from one that was there before under the same name.
+    pub(super) number: u64,
+    /// From one time to the next; not looked at for one that fires once.
+    pub(super) period: Duration,
+    /// The next time; `None` once it fires no more.
+    pub(super) alarm: Option<clock::Alarm>,
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        if let Some(alarm) = self.alarm {
+            clock::cancel(alarm);
+        }
+    }
 }
 
 struct State {
@@ -78,25 +102,75 @@ impl Equeue {
         self.state.lock()
     }
 
-    /// Registers a source; one that is registered gets the new user data.
+    /// Registers a source; one that is registered gets the new user data and stays as it is else.
     pub(crate) fn add(&self, ident: u64, filter: Filter, flags: u16, user_data: u64) {
         let mut state = self.lock();
+        match state.source(ident, filter) {
+            Some(source) => source.record.user_data = user_data,
+            None => state.insert(ident, filter, flags, user_data, None),
+        }
+    }
+
+    /// Registers a timer that `start` sets, by the number it gets. One that is registered gets the new user data and, from its
+    /// next time on, the new period.
+    pub(super) fn add_timer(
+        &self,
+        ident: u64,
+        filter: Filter,
+        flags: u16,
+        user_data: u64,
+        period: Duration,
+        start: impl FnOnce(u64) -> Result<Timer, Errno>,
+    ) -> Result<(), Errno> {
+        let mut state = self.lock();
+        if state.deleted {
+            return Err(Errno::EBADF);
+        }
         if let Some(source) = state.source(ident, filter) {
             source.record.user_data = user_data;
-            source.record.flags = ADD | flags;
-            return;
+            if let Some(timer) = &mut source.timer {
+                timer.period = period;
+            }
+            return Ok(());
         }
-        state.sources.push(Source {
-            record: KernelEvent {
-                ident,
-                filter,
-                flags: ADD | flags,
-                filter_flags: 0,
-                data: 0,
-                user_data,
-            },
-            pending: None,
-        });
+        let number = state.next;
+        state.next += 1;
+        let timer = start(number)?;
+        state.insert(ident, filter, flags, user_data, Some(timer));
+        Ok(())
+    }
+
+    /// Fires the timer with this number. `again` gets the period of one that goes on, says how often it went off, and sets the next
+    /// time.
+    pub(super) fn fire_timer(
+        &self,
+        ident: u64,
+        filter: Filter,
+        number: u64,
+        again: impl FnOnce(Duration) -> (i64, Option<clock::Alarm>),
+    ) {
+        let mut state = self.lock();
+        let next = state.next;
+        let Some(source) = state.source(ident, filter) else {
+            return;
+        };
+        let Some(timer) = source.timer.as_mut().filter(|timer| timer.number == number) else {
+            return;
+        };
+        let times = if source.record.flags & ONE_SHOT != 0 {
+            timer.alarm = None;
+            1
+        } else {
+            let (times, alarm) = again(timer.period);
+            timer.alarm = alarm;
+            times
+        };
+        source.record.data += times;
+        if source.pending.is_none() {
+            source.pending = Some(next);
+            state.next += 1;
+        }
+        state.waiting.wake_all();
     }
 
     /// Takes a source out. False when it is not there.
@@ -133,6 +207,21 @@ impl Equeue {
 }
 
 impl State {
+    fn insert(&mut self, ident: u64, filter: Filter, flags: u16, user_data: u64, timer: Option<Timer>) {
+        self.sources.push(Source {
+            record: KernelEvent {
+                ident,
+                filter,
+                flags,
+                filter_flags: 0,
+                data: 0,
+                user_data,
+            },
+            pending: None,
+            timer,
+        });
+    }
+
     fn source(&mut self, ident: u64, filter: Filter) -> Option<&mut Source> {
         self.sources
             .iter_mut()
@@ -147,7 +236,7 @@ impl State {
             .filter(|source| source.pending.is_some())
             .collect();
         pending.sort_by_key(|source| source.pending);
-        pending
+        let taken: Vec<KernelEvent> = pending
             .into_iter()
             .take(limit)
             .map(|source| {
@@ -159,7 +248,13 @@ impl State {
                 }
                 record
             })
-            .collect()
+            .collect();
+        for record in taken.iter().filter(|record| record.flags & ONE_SHOT != 0) {
+            self.sources.retain(|source| {
+                (source.record.ident, source.record.filter) != (record.ident, record.filter)
+            });
+        }
+        taken
     }
 }
 
@@ -190,6 +285,8 @@ pub(crate) extern "sysv64" fn sceKernelDeleteEqueue(handle: u64) -> SceResult {
         Some(queue) => {
             let mut state = queue.lock();
             state.deleted = true;
+            // Timers stop.
+            state.sources.clear();
             state.waiting.wake_all();
             SceResult::OK
         }

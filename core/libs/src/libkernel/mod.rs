@@ -64,6 +64,7 @@ mod semaphore;
 mod stack_protector;
 pub(crate) mod thread;
 pub(crate) mod time;
+mod timer_event;
 mod tls;
 mod unwind;
 mod user_event;
