@@ -14,7 +14,7 @@ pub struct FileOffset(pub u64);
 pub struct ImageAddress(pub u64);
 
 /// A half-open range of image addresses. Readers make only ranges that don't wrap.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct ImageRange {
     /// First address.
     pub start: ImageAddress,

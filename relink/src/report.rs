@@ -13,7 +13,7 @@ use crate::{
         Plan,
         imports::Import,
         linkage::ListedModule,
-        rewrites::{Reason, Rewrite},
+        rewrites::{Reason, Rewrite, places},
     },
     title::modules::ModuleFile,
 };
@@ -124,7 +124,7 @@ pub struct SegmentReport {
 }
 
 /// A difference worth a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     /// A segment that the input does not let anyone read is readable in the output.
     MadeReadable {
@@ -148,6 +148,20 @@ pub enum Note {
     UnreachedPairs {
         /// How many.
         count: usize,
+    },
+    /// Code without unwind information may hold system calls, or data with their bytes.
+    UncertainCalls {
+        /// How many.
+        count: usize,
+        /// The first of them.
+        places: String,
+    },
+    /// The same of instructions that only AMD's processors have.
+    LeftAlone {
+        /// How many.
+        count: usize,
+        /// The first of them.
+        places: String,
     },
     /// System calls were replaced.
     Trapped {
@@ -173,6 +187,17 @@ impl fmt::Display for Note {
             Self::UnreachedPairs { count } => write!(
                 f,
                 "{count} byte pairs in code look like system calls and are data, or code that nothing is known to reach"
+            ),
+            Self::UncertainCalls { count, places } => write!(
+                f,
+                "{count} places in code without unwind information may be system calls, or data with their bytes ({places}): \
+                 only a guess leads there, so they stay as they are; disassemble around them, and where one is a system call, \
+                 let a patch write 0f 0b over its last two bytes"
+            ),
+            Self::LeftAlone { count, places } => write!(
+                f,
+                "{count} places in code without unwind information may be instructions that only AMD's processors have, or \
+                 data with their bytes ({places}): only a guess leads there, so they stay as they are"
             ),
             Self::Trapped { count } => write!(
                 f,
@@ -253,9 +278,22 @@ impl RelinkReport {
                 }
             })
             .collect();
-        if plan.unreached_pairs > 0 {
+        let found = &plan.system_calls;
+        if found.unreached > 0 {
             notes.push(Note::UnreachedPairs {
-                count: plan.unreached_pairs,
+                count: found.unreached,
+            });
+        }
+        if !found.uncertain.is_empty() {
+            notes.push(Note::UncertainCalls {
+                count: found.uncertain.len(),
+                places: places(found.uncertain.iter().map(|call| (call.name, call.address))),
+            });
+        }
+        if !plan.left_alone.is_empty() {
+            notes.push(Note::LeftAlone {
+                count: plan.left_alone.len(),
+                places: places(plan.left_alone.iter().copied()),
             });
         }
         let count = |reason| {

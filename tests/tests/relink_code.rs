@@ -5,7 +5,10 @@
     reason = "a test's helpers may fail like the test itself"
 )]
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
 use relic_relink::{
     FilterLevel, RelinkError, RelinkOptions, RelinkReport, SystemCallPolicy,
@@ -205,15 +208,6 @@ fn system_calls_are_found_wherever_control_flow_leads() {
     let outcome = run(&program, &["1"]).unwrap();
     assert!(outcome.stderr.contains("SIGILL"), "{outcome:?}");
 
-    // Two pointers, each to code, though one of them leads into the middle of the other's instruction.
-    let overlapping = r#"
-        __asm__(".text\n.globl one\n.hidden one\n.globl other\n.hidden other\n"
-                "one: .byte 0xb8\nother: syscall\nret\nnop\nret\n");
-        extern void one(void), other(void);
-        void (*volatile pointers[])(void) = {one, other};
-        int main(int argc, char **argv) { (void)argv; pointers[argc / 10](); return 0; }"#;
-    assert_eq!(calls_in("main.c", overlapping), ["syscall"]);
-
     // Called directly, and by a pointer in data.
     let without_unwind = r#"
         __asm__(".text\n.globl bare\n.hidden bare\n.globl pointed\n.hidden pointed\n"
@@ -230,6 +224,205 @@ fn system_calls_are_found_wherever_control_flow_leads() {
             return 0;
         }"#;
     assert_eq!(calls_in("main.c", without_unwind), ["syscall", "int 0x80"]);
+}
+
+/// The file without its unwind table: nobody says any more where functions begin and end.
+fn without_unwind_table(input: &Path) {
+    let mut bytes = fs::read(input).unwrap();
+    let count = goblin::elf::Elf::parse(&bytes).unwrap().program_headers.len();
+    // e_phoff of every kit's file, and the size of a record.
+    let mut kinds = (0..count).map(|index| 64 + 56 * index);
+    let frames = 0x6474_e550_u32.to_le_bytes();
+    let at = kinds.find(|at| bytes[*at..at + 4] == frames).unwrap();
+    bytes[at..at + 4].fill(0);
+    fs::write(input, bytes).unwrap();
+}
+
+/// A program of one source, built with its unwind table, and the same without it.
+fn with_and_without_unwind_table(folder: &Path, source: &str) -> [PathBuf; 2] {
+    let files = [("main.c", source)];
+    let with = Kit::new().unwrap().build_text(&files, folder).unwrap();
+    let without = folder.join("without.bin");
+    fs::copy(&with, &without).unwrap();
+    without_unwind_table(&without);
+    [with, without]
+}
+
+/// Relinks a built program to `folder/out/app`.
+fn relinked_file(
+    input: &Path,
+    folder: &Path,
+    system_calls: SystemCallPolicy,
+) -> Result<RelinkReport, RelinkError> {
+    relink(&RelinkOptions {
+        input: input.to_owned(),
+        output: folder.join("out/app"),
+        runtime_library: Some(runtime_library().unwrap()),
+        system_calls,
+        ..RelinkOptions::default()
+    })
+}
+
+fn uncertain(report: &RelinkReport) -> usize {
+    let count = |note: &Note| match note {
+        Note::UncertainCalls { count, .. } => Some(*count),
+        _ => None,
+    };
+    report.notes.iter().find_map(count).unwrap_or(0)
+}
+
+/// A jump table of three entries; what stands behind it would lead to the immediate of a function that nobody calls.
+const TABLES: &str = r#"
+    __asm__(".text\n.balign 16, 0xcc\n.globl bounded\n.hidden bounded\n.type bounded,@function\nbounded:\n.cfi_startproc\n"
+            "cmpl $2, %edi\nja 4f\nmovl %edi, %edi\nleaq 9f(%rip), %rdx\nmovslq (%rdx,%rdi,4), %rax\naddq %rdx, %rax\n"
+            "jmp *%rax\n1: movl $1, %eax\nret\n2: movl $2, %eax\nret\n3: movl $3, %eax\nret\n4: xorl %eax, %eax\nret\n"
+            ".cfi_endproc\n.size bounded, .-bounded\n.balign 16, 0xcc\n5: xorl $0x50f00, %ebx\nret\nret\n"
+            ".section .rodata\n.balign 4\n9: .long 1b-9b, 2b-9b, 3b-9b, 5b+3-9b, 5b+3-9b\n.text\n");
+    extern int bounded(int);
+"#;
+
+/// Many functions with jump tables one behind the other, so that what stands behind one's end leads into the middle of
+/// others; the bytes of system calls in immediates, and in data between functions. A few things are never called.
+fn varied() -> String {
+    let mut source = String::from("typedef unsigned long word;\nvolatile word sink;\n");
+    source.push_str(TABLES);
+    for index in 0..120_u64 {
+        let constant = [0x050f_u64, 0x80cd_050f, 0x0734_0f12, 0x0005_0f00][(index % 4) as usize];
+        source.push_str(&format!(
+            "__asm__(\".text\\n.byte 0x0f, 0x05, 0xc3, 0xcd, 0x80, 0xc3\\n\");\n\
+             __attribute__((noinline, used)) word f{index}(word a, word b)\n{{\n    word x = (a * {}ul + b) ^ {constant:#x}ul;\n    switch (x % {}) {{\n",
+            index.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1,
+            5 + index % 7,
+        ));
+        for case in 0..4 + index % 7 {
+            source.push_str(&match (index + case) % 4 {
+                0 => format!("    case {case}: x += b >> {}; break;\n", 1 + case),
+                1 if index > 0 => format!("    case {case}: x ^= f{}(b, x & 255); break;\n", index / 2),
+                2 => format!(
+                    "    case {case}: sink = {constant:#x}ul * x; x -= a % {}; break;\n",
+                    3 + index
+                ),
+                _ => format!(
+                    "    case {case}: if (x > b) x = b - {}; else x += a; break;\n",
+                    index * 77
+                ),
+            });
+        }
+        source.push_str("    }\n    return x ^ (a << 3);\n}\n");
+    }
+    source.push_str("word (*const volatile some[])(word, word) = {");
+    for index in (0..120).step_by(7) {
+        source.push_str(&format!("f{index}, "));
+    }
+    source.push_str(
+        "};\nint main(int argc, char **argv) { (void)argv; printf(\"%lx\\n\", some[argc](1, 2) + bounded(argc)); CALL return 0; }\n",
+    );
+    source
+}
+
+/// With and without an unwind table, under both policies: nothing is taken for a system call that is none, nothing is
+/// written over, and the program does the same.
+#[test]
+fn without_an_unwind_table_bytes_in_immediates_and_data_are_no_system_calls() {
+    let source = varied().replace("CALL", "");
+    let folder = tempfile::tempdir().unwrap();
+    let mut outputs = Vec::new();
+    for input in with_and_without_unwind_table(folder.path(), &source) {
+        for policy in [SystemCallPolicy::Refuse, SystemCallPolicy::Trap] {
+            let report = relinked_file(&input, folder.path(), policy).unwrap();
+            assert!(report.rewrites.is_empty(), "{input:?}: {:?}", report.rewrites);
+            assert_eq!(uncertain(&report), 0, "{input:?}: {:?}", report.notes);
+            let pairs = report.notes.iter().find_map(|note| match note {
+                Note::UnreachedPairs { count } => Some(*count),
+                _ => None,
+            });
+            assert!(pairs.unwrap() >= 400, "{input:?}: {pairs:?}");
+            outputs.push(run(&folder.path().join("out/app"), &[]).unwrap().stdout);
+        }
+    }
+    assert!(!outputs[0].is_empty());
+    assert!(outputs.iter().all(|output| *output == outputs[0]), "{outputs:?}");
+}
+
+/// The same program with real ones: called, behind a jump table, behind a call, held by a pointer.
+#[test]
+fn without_an_unwind_table_system_calls_are_found() {
+    let real = r#"
+        __asm__(".text\n.balign 16, 0xcc\nheld: int $0x80\nret\n.balign 16, 0xcc\n"
+                "called: mov %rcx, %r10\nsyscall\nret\n"
+                ".globl held\n.hidden held\n.globl called\n.hidden called\n");
+        extern void held(void), called(void);
+        void (*const volatile pointer)(void) = held;
+        __attribute__((noinline)) static int chosen(int number)
+        {
+            switch (number) {
+            case 0: return printf("a\n");
+            case 1: return puts("b");
+            case 2: return (int)strlen("c") * number;
+            case 3: __asm__ volatile("sysenter" ::: "memory"); return 7;
+            case 4: return number * 3 - 2;
+            case 5: free(malloc(3)); return 0;
+            default: return -1;
+            }
+        }
+        __attribute__((noinline)) static void behind(void) { puts("behind"); __asm__ volatile("sysretq" ::: "memory"); }
+        int main("#;
+    let source = varied()
+        .replace("int main(", real)
+        .replace("CALL", "if (argc > 1) called(); if (argc > 2) behind(); if (argc > 3) pointer(); if (argc > 4) return chosen(*(volatile int *)&argc);");
+    let folder = tempfile::tempdir().unwrap();
+    for input in with_and_without_unwind_table(folder.path(), &source) {
+        let report = relinked_file(&input, folder.path(), SystemCallPolicy::Trap).unwrap();
+        let mut found: Vec<_> = report.rewrites.iter().map(|rewrite| rewrite.was).collect();
+        found.sort_unstable();
+        assert_eq!(found, ["int 0x80", "syscall", "sysenter", "sysret"], "{input:?}");
+        assert_eq!(uncertain(&report), 0, "{input:?}: {:?}", report.notes);
+        let error = relinked_file(&input, folder.path(), SystemCallPolicy::Refuse).unwrap_err();
+        assert!(error.to_string().contains("4 system calls"), "{error}");
+    }
+}
+
+/// What only a guess leads to is named, and stays as it is under every policy.
+#[test]
+fn guesses_are_named_and_never_written_over() {
+    // A pointer into the middle of an instruction that is called; a pointer to what a noreturn call leaves; and a jump
+    // table whose length nothing bounds.
+    let source = r#"
+        __asm__(".text\n.globl one\n.hidden one\n.globl other\n.hidden other\n.globl unbounded\n.hidden unbounded\n"
+                "one: .byte 0xb8\nother: syscall\nret\nnop\nret\n"
+                ".balign 16, 0xcc\nunbounded: leaq 9f(%rip), %rdx\nmovslq (%rdx,%rdi,4), %rax\n"
+                "addq %rdx, %rax\njmp *%rax\n.balign 16, 0xcc\n1: movl $7, %eax\nret\n.balign 16, 0xcc\n"
+                "2: int $0x80\nret\n.section .rodata\n.balign 4\n9: .long 1b-9b, 2b-9b, 1f-9b\n1: .text\n");
+        extern int one(void), other(void), unbounded(long);
+        int (*const volatile pointer)(void) = other;
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            if (argc == 3)
+                return pointer();
+            return unbounded(argc - 1) + one() == 7 + (int)0x90c3050f;
+        }"#;
+    for policy in [SystemCallPolicy::Refuse, SystemCallPolicy::Trap] {
+        let folder = tempfile::tempdir().unwrap();
+        let report = relinked(folder.path(), &[("main.c", source)], policy, FilterLevel::Keep).unwrap();
+        assert!(report.rewrites.is_empty(), "{:?}", report.rewrites);
+        let note = report
+            .notes
+            .iter()
+            .find(|note| matches!(note, Note::UncertainCalls { count: 2, .. }))
+            .unwrap_or_else(|| panic!("{:?}", report.notes))
+            .to_string();
+        for part in [
+            "may be system calls",
+            "syscall at 0x",
+            "int 0x80 at 0x",
+            "stay as they are",
+            "0f 0b",
+        ] {
+            assert!(note.contains(part), "{note}");
+        }
+        assert_eq!(run(&folder.path().join("out/app"), &[]).unwrap().code, Some(1));
+    }
 }
 
 /// Records of functions that claim everything behind them: each is taken to end where the next begins.

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use hashbrown::HashMap;
 use iced_x86::{Instruction, Mnemonic};
 use rayon::prelude::*;
 
@@ -11,6 +10,7 @@ use crate::address::{ImageAddress, ImageRange};
 use super::{
     Code,
     functions::Function,
+    gaps::{Explored, read_by},
     search::{Reference, pairs, references},
 };
 
@@ -19,6 +19,8 @@ use super::{
 pub struct Found<T> {
     /// The instructions that control flow reaches, in no particular order; one may be there twice.
     pub instructions: Vec<T>,
+    /// What may be instructions, in code without unwind information.
+    pub uncertain: Vec<T>,
     /// Where the byte pairs stand, ascending.
     pub candidates: Vec<ImageAddress>,
 }
@@ -81,9 +83,11 @@ impl Code<'_> {
         } else {
             functions.par_iter().flat_map_iter(explore).collect()
         };
-        instructions.extend(in_gaps(self, &gaps, &wanted));
+        let in_gaps = in_gaps(self, gaps, &wanted);
+        instructions.extend(in_gaps.certain);
         Found {
             instructions,
+            uncertain: in_gaps.uncertain,
             candidates,
         }
     }
@@ -100,6 +104,15 @@ enum Place {
 }
 
 impl Code<'_> {
+    /// The code around an address that no function covers.
+    fn gap_around(&self, address: ImageAddress) -> ImageRange {
+        let mut segments = self.segments.iter().map(|segment| segment.range());
+        let within = segments
+            .find(|range| range.covers(address, 1))
+            .unwrap_or_default();
+        self.functions.gap_around(address, within)
+    }
+
     /// Ascending addresses by the function or gap that they are in.
     fn by_place<'s>(&self, addresses: &'s [ImageAddress]) -> Vec<(Place, &'s [ImageAddress])> {
         let mut places = Vec::new();
@@ -107,11 +120,7 @@ impl Code<'_> {
         while let Some(&first) = rest.first() {
             let place = match self.functions.around(first) {
                 Some(function) => Place::Function(function),
-                None => {
-                    let mut segments = self.segments.iter().map(|segment| segment.range());
-                    let within = segments.find(|range| range.covers(first, 1)).unwrap_or_default();
-                    Place::Gap(self.functions.gap_around(first, within))
-                }
+                None => Place::Gap(self.gap_around(first)),
             };
             let range = match &place {
                 Place::Function(function) => function.range,
@@ -127,12 +136,42 @@ impl Code<'_> {
     }
 }
 
-/// The instructions in code without unwind information, as far as anything leads there.
-fn in_gaps<T: Send>(
+/// The instructions in code without unwind information. What refers to it from more of such code is explored too.
+fn in_gaps<T>(
     code: &Code<'_>,
-    gaps: &[ImageRange],
-    wanted: &(impl Fn(&Instruction) -> Option<T> + Sync),
-) -> Vec<T> {
+    mut gaps: Vec<ImageRange>,
+    wanted: &impl Fn(&Instruction) -> Option<T>,
+) -> Explored<T> {
+    let mut roots = code.outer_roots();
+    if !code.functions.is_empty() {
+        let found = loop {
+            let found = references_into(code, &gaps);
+            let mut more: Vec<ImageRange> = found
+                .iter()
+                .filter(|reference| code.functions.around(reference.place).is_none())
+                .map(|reference| code.gap_around(reference.place))
+                .filter(|gap| gaps.binary_search(gap).is_err())
+                .collect();
+            if more.is_empty() {
+                break found;
+            }
+            gaps.append(&mut more);
+            gaps.sort_unstable();
+            gaps.dedup();
+        };
+        for used in uses_of(code, &found) {
+            match used {
+                Use::Branch(target) => roots.proven.push(target),
+                Use::Address(target) => roots.taken.push(target),
+                Use::Memory(range) => roots.read.push(range),
+            }
+        }
+    }
+    code.explore_gaps(&gaps, roots, wanted)
+}
+
+/// What may refer to places in gaps, by where it stands.
+fn references_into(code: &Code<'_>, gaps: &[ImageRange]) -> Vec<Reference> {
     let (Some(first), Some(last)) = (gaps.first(), gaps.last()) else {
         return Vec::new();
     };
@@ -140,53 +179,25 @@ fn in_gaps<T: Send>(
         start: first.start,
         size: last.end().0 - first.start.0,
     };
-    let gap_of = |address: ImageAddress| {
-        let after = gaps.partition_point(|gap| gap.start <= address);
-        let index = after.checked_sub(1)?;
-        gaps.get(index)?.covers(address, 1).then_some(index)
-    };
-    let gap_of_place = |reference: &Reference| gap_of(reference.place);
-    let mut found = references(code, within, &[0], |target| gap_of(target).is_some());
-    found.retain(|reference| gap_of(reference.target) != gap_of_place(reference));
+    let mut found = references(code, within, &[0], |target| {
+        let after = gaps.partition_point(|gap| gap.start <= target);
+        let gap = after.checked_sub(1).and_then(|index| gaps.get(index));
+        gap.is_some_and(|gap| gap.covers(target, 1))
+    });
     found.sort_unstable_by_key(|reference| reference.place);
-    // What is branched to is code; what only has its address taken may be data too.
-    let mut branched: HashMap<usize, Vec<ImageAddress>> = HashMap::new();
-    let mut taken: HashMap<usize, Vec<ImageAddress>> = HashMap::new();
-    for (target, usage) in uses_of(code, &found) {
-        if let Some(gap) = gap_of(target) {
-            let roots = match usage {
-                Use::Branch => &mut branched,
-                Use::Address => &mut taken,
-            };
-            roots.entry(gap).or_default().push(target);
-        }
-    }
-    gaps.par_iter()
-        .enumerate()
-        .flat_map_iter(|(index, gap)| {
-            let mut certain = branched.get(&index).cloned().unwrap_or_default();
-            certain.sort_unstable();
-            certain.dedup();
-            let mut doubtful = taken.get(&index).cloned().unwrap_or_default();
-            doubtful.extend_from_slice(code.entry_points_in(*gap));
-            doubtful.sort_unstable();
-            doubtful.dedup();
-            code.explore_gap(*gap, certain, doubtful, wanted)
-        })
-        .collect()
+    found
 }
 
 /// How an instruction uses an address in code.
 #[derive(Clone, Copy)]
 enum Use {
-    Branch,
-    Address,
+    Branch(ImageAddress),
+    Address(ImageAddress),
+    Memory(ImageRange),
 }
 
-/// How instructions use the targets of references, which ascend by their places. A place in no known function is taken
-/// for a branch.
-fn uses_of(code: &Code<'_>, found: &[Reference]) -> Vec<(ImageAddress, Use)> {
-    let mut uses = Vec::new();
+/// How instructions of functions use the targets of references, which ascend by their places.
+fn uses_of(code: &Code<'_>, found: &[Reference]) -> Vec<Use> {
     let mut by_function: Vec<(Function, &[Reference])> = Vec::new();
     let mut rest = found;
     while let Some(first) = rest.first() {
@@ -194,13 +205,10 @@ fn uses_of(code: &Code<'_>, found: &[Reference]) -> Vec<(ImageAddress, Use)> {
         let end = function.map_or(ImageAddress(0), |function| function.range.end());
         let count = rest.partition_point(|reference| reference.place < end).max(1);
         let (own, others) = rest.split_at(count);
-        match function {
-            Some(function) => by_function.push((function, own)),
-            None => uses.push((first.target, Use::Branch)),
-        }
+        by_function.extend(function.map(|function| (function, own)));
         rest = others;
     }
-    uses.par_extend(by_function.par_iter().flat_map_iter(|(function, references)| {
+    let uses = by_function.par_iter().flat_map_iter(|(function, references)| {
         let places: Vec<ImageAddress> = references.iter().map(|reference| reference.place).collect();
         let mut uses = Vec::new();
         code.explore_for(function, &places, &mut |instruction| {
@@ -213,18 +221,19 @@ fn uses_of(code: &Code<'_>, found: &[Reference]) -> Vec<(ImageAddress, Use)> {
             }
         });
         uses
-    }));
-    uses
+    });
+    uses.collect()
 }
 
-fn use_of(instruction: &Instruction, target: ImageAddress) -> Option<(ImageAddress, Use)> {
+fn use_of(instruction: &Instruction, target: ImageAddress) -> Option<Use> {
     if instruction.near_branch_target() == target.0 {
-        Some((target, Use::Branch))
-    } else if instruction.mnemonic() == Mnemonic::Lea && instruction.ip_rel_memory_address() == target.0 {
-        Some((target, Use::Address))
-    } else {
-        None
+        return Some(Use::Branch(target));
     }
+    let refers = instruction.is_ip_rel_memory_operand() && instruction.ip_rel_memory_address() == target.0;
+    refers.then(|| match instruction.mnemonic() {
+        Mnemonic::Lea => Use::Address(target),
+        _ => Use::Memory(read_by(instruction)),
+    })
 }
 
 fn covers(instruction: &Instruction, place: ImageAddress) -> bool {

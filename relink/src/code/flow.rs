@@ -2,7 +2,7 @@
 
 use std::{
     cell::Cell,
-    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    collections::{BTreeMap, BTreeSet},
 };
 
 use iced_x86::{Code as Opcode, Decoder, DecoderOptions, FlowControl, Instruction, Mnemonic, OpKind};
@@ -25,7 +25,16 @@ impl Code<'_> {
     /// branches, through its jump tables, to its landing pads, and from pointers into it that data holds. Each is visited
     /// once, in no particular order.
     pub fn explore(&self, function: &Function, visit: &mut impl FnMut(&Instruction)) -> Exploration {
-        self.explore_from(function.range, self.roots(function), visit)
+        let all = |_: &Walk<'_>| false;
+        self.walk(function.range, self.roots(function), &all, visit)
+            .map_or_else(Exploration::default, |mut walk| {
+                walk.entered.sort_unstable();
+                walk.entered.dedup();
+                Exploration {
+                    is_code: walk.is_code,
+                    entered: walk.entered,
+                }
+            })
     }
 
     /// As [`Self::explore`], as far as it takes to know what the bytes at some places in the function are.
@@ -40,7 +49,7 @@ impl Code<'_> {
         let known = |walk: &Walk<'_>| {
             let unknown = |place: &ImageAddress| {
                 let at = offset_in(function.range, *place);
-                at.and_then(|at| walk.bytes_known.get(at)) == Some(&Known::NOTHING)
+                at.and_then(|at| walk.bytes_known.get(at)) == Some(&Known::Nothing)
             };
             let rest = places.get(first.get()..).unwrap_or_default();
             match rest.iter().position(unknown) {
@@ -61,25 +70,6 @@ impl Code<'_> {
         roots
     }
 
-    /// As [`Self::explore`], from given addresses in a range.
-    pub fn explore_from(
-        &self,
-        range: ImageRange,
-        roots: Vec<ImageAddress>,
-        visit: &mut impl FnMut(&Instruction),
-    ) -> Exploration {
-        let all = |_: &Walk<'_>| false;
-        self.walk(range, roots, &all, visit)
-            .map_or_else(Exploration::default, |mut walk| {
-                walk.entered.sort_unstable();
-                walk.entered.dedup();
-                Exploration {
-                    is_code: walk.is_code,
-                    entered: walk.entered,
-                }
-            })
-    }
-
     /// Explores until `enough` says so in front of a jump table's entry.
     fn walk(
         &self,
@@ -97,7 +87,7 @@ impl Code<'_> {
     }
 
     /// The code bytes of a range, as far as they are there.
-    fn bytes_of(&self, range: ImageRange) -> Option<&[u8]> {
+    pub(super) fn bytes_of(&self, range: ImageRange) -> Option<&[u8]> {
         let bytes = self.bytes_from(range.start)?;
         let size = usize::try_from(range.size).unwrap_or(usize::MAX).min(bytes.len());
         bytes.get(..size)
@@ -116,12 +106,10 @@ impl Code<'_> {
             let Some((&table, &entry)) = walk.open_tables.first_key_value() else {
                 break;
             };
-            let next = walk.tables.range(ImageAddress(table.0 + 1)..).next();
-            let end = next.map(|(next, _)| *next);
-            let within = walk.function_around(walk.tables.get(&table).copied());
+            let end = walk.tables.range(ImageAddress(table.0 + 1)..).next().copied();
             let target = self
                 .table_entry(table, entry, end)
-                .filter(|target| within.covers(*target, 1));
+                .filter(|target| walk.range.covers(*target, 1));
             if target.is_some_and(|target| walk.try_to_follow(target, visit)) {
                 walk.open_tables.insert(table, entry + 1);
             } else {
@@ -134,49 +122,8 @@ impl Code<'_> {
         }
     }
 
-    /// Explores code without known bounds, of which several roots are known. `visit` gets what the certain ones lead to, and
-    /// what each of the doubtful ones leads to if that is code to its end. None is told twice what an earlier one led to.
-    pub fn explore_gap<T>(
-        &self,
-        range: ImageRange,
-        certain: Vec<ImageAddress>,
-        doubtful: Vec<ImageAddress>,
-        wanted: &impl Fn(&Instruction) -> Option<T>,
-    ) -> Vec<T> {
-        let all = |_: &Walk<'_>| false;
-        let mut found = Vec::new();
-        let Some(bytes) = self.bytes_of(range) else {
-            return found;
-        };
-        let mut walk = Walk::new(range, bytes);
-        walk.called = Some(certain.iter().copied().collect());
-        let mut visit = |instruction: &Instruction| found.extend(wanted(instruction));
-        for root in certain {
-            walk.follow(root, &mut visit);
-        }
-        self.follow_tables(&mut walk, &all, &mut visit);
-        walk.settle_all();
-        for root in doubtful {
-            let before = found.len();
-            walk.begin_root();
-            let mut visit = |instruction: &Instruction| found.extend(wanted(instruction));
-            let sound = walk.decode(root, Doubt::InRange, &mut visit);
-            if sound {
-                self.follow_tables(&mut walk, &all, &mut visit);
-            } else {
-                found.truncate(before);
-            }
-            walk.end_root(sound);
-            if walk.is_tangled() {
-                self.note_tangle(range.start);
-                break;
-            }
-        }
-        found
-    }
-
     /// The target of an entry of a jump table: 32-bit distances from its own start, up to another one's.
-    fn table_entry(
+    pub(super) fn table_entry(
         &self,
         table: ImageAddress,
         index: usize,
@@ -206,62 +153,28 @@ struct Walk<'c> {
     bytes: &'c [u8],
     /// What each byte is known to be.
     bytes_known: Vec<Known>,
-    /// What may be a jump table, with an instruction that takes its address.
-    tables: BTreeMap<ImageAddress, ImageAddress>,
+    /// What may be a jump table.
+    tables: BTreeSet<ImageAddress>,
     /// Those that have not come to their end, with the next entry of each.
     open_tables: BTreeMap<ImageAddress, usize>,
-    /// Where functions begin, as far as calls say so, in code without known bounds; `None` where the bounds are known.
-    called: Option<BTreeSet<ImageAddress>>,
     jumps_by_table: bool,
     is_code: bool,
     entered: Vec<ImageAddress>,
-    /// What the current root's walk has done, to be undone where it turns out to be none: offsets of instructions, and
-    /// tables.
+    /// What roots that may be none have led to, to be undone where one is none: offsets of instructions, and tables.
     done: Vec<u32>,
     new_tables: Vec<ImageAddress>,
-    new_called: Vec<ImageAddress>,
     /// How many instructions were decoded in vain.
     undone: usize,
 }
 
 /// What a byte is known to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Known(u8);
-
-impl Known {
-    const NOTHING: Self = Self(0);
-    /// An instruction's first byte.
-    const FIRST: Self = Self(1);
-    /// Another byte of one.
-    const FURTHER: Self = Self(2);
-    /// Added where an instruction that an earlier root led to begins: nothing is left to see there.
-    const SETTLED: u8 = 4;
-    /// Added to its other bytes.
-    const SETTLED_FURTHER: u8 = 8;
-
-    /// As the current root has it.
-    const fn own(self) -> Self {
-        Self(self.0 & 3)
-    }
-
-    const fn with(self, own: Self) -> Self {
-        Self(self.0 & !3 | own.0)
-    }
-
-    const fn is_seen(self) -> bool {
-        self.0 & 3 == Self::FIRST.0 || self.0 & Self::SETTLED != 0
-    }
-}
-
-/// What contradicts that a path is code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Doubt {
-    /// Nothing does: it is code.
-    None,
-    /// Bytes that are no instruction, or the middle of one that is known.
-    Path,
-    /// These, or the end of the range.
-    InRange,
+enum Known {
+    Nothing,
+    /// An instruction's first.
+    First,
+    /// Another one of an instruction.
+    Further,
 }
 
 /// Where a path goes on behind an instruction.
@@ -271,25 +184,23 @@ struct Onward {
 }
 
 /// So many times a function's size in bytes may be decoded in vain, beside [`FREE_WORK`]: compiled code stays far below.
-const WORK: usize = 16;
+pub(super) const WORK: usize = 16;
 /// In instructions.
-const FREE_WORK: usize = 1 << 16;
+pub(super) const FREE_WORK: usize = 1 << 16;
 
 impl<'c> Walk<'c> {
     fn new(range: ImageRange, bytes: &'c [u8]) -> Self {
         Self {
             range,
             bytes,
-            bytes_known: vec![Known::NOTHING; bytes.len()],
-            tables: BTreeMap::new(),
+            bytes_known: vec![Known::Nothing; bytes.len()],
+            tables: BTreeSet::new(),
             open_tables: BTreeMap::new(),
-            called: None,
             jumps_by_table: false,
             is_code: true,
             entered: Vec::new(),
             done: Vec::new(),
             new_tables: Vec::new(),
-            new_called: Vec::new(),
             undone: 0,
         }
     }
@@ -301,24 +212,21 @@ impl<'c> Walk<'c> {
 
     /// Visits everything that a root leads to and that is not known yet.
     fn follow(&mut self, root: ImageAddress, visit: &mut impl FnMut(&Instruction)) {
-        self.decode(root, Doubt::None, visit);
+        self.decode(root, false, visit);
     }
 
     /// The same for a root that may be none: where a path is no code, or cuts through a known instruction, nothing is
     /// visited, and the answer is false.
     fn try_to_follow(&mut self, root: ImageAddress, visit: &mut impl FnMut(&Instruction)) -> bool {
-        if offset_in(self.range, root)
-            .and_then(|at| self.bytes_known.get(at))
-            .map(|known| known.own())
-            == Some(Known::FIRST)
-        {
+        let known = offset_in(self.range, root).and_then(|at| self.bytes_known.get(at));
+        if known == Some(&Known::First) {
             self.entered.push(root);
             return true;
         }
         let (jumps, entered) = (self.jumps_by_table, self.entered.len());
         let before = self.progress();
         let mut found: Vec<Instruction> = Vec::new();
-        let sound = self.decode(root, Doubt::Path, &mut |instruction: &Instruction| {
+        let sound = self.decode(root, true, &mut |instruction: &Instruction| {
             found.push(*instruction);
         });
         if sound {
@@ -332,89 +240,40 @@ impl<'c> Walk<'c> {
     }
 
     /// How long the lists of what can be undone are.
-    const fn progress(&self) -> [usize; 3] {
-        [self.done.len(), self.new_tables.len(), self.new_called.len()]
+    const fn progress(&self) -> [usize; 2] {
+        [self.done.len(), self.new_tables.len()]
     }
 
     /// Takes back what was done since the lists were so long.
-    fn undo(&mut self, [done, new_tables, new_called]: [usize; 3]) {
+    fn undo(&mut self, [done, new_tables]: [usize; 2]) {
         self.undone += self.done.len() - done;
         for at in self.done.split_off(done) {
-            self.clear(at as usize, [0; 2]);
+            self.clear(at as usize);
         }
         for table in self.new_tables.split_off(new_tables) {
             self.tables.remove(&table);
             self.open_tables.remove(&table);
         }
-        for function in self.new_called.split_off(new_called) {
-            self.called.iter_mut().for_each(|called| {
-                called.remove(&function);
-            });
-        }
     }
 
-    /// The function around an instruction: all of the range where its bounds are those of a function, and otherwise from
-    /// what is called to what is called next.
-    fn function_around(&self, instruction: Option<ImageAddress>) -> ImageRange {
-        let (Some(called), Some(instruction)) = (&self.called, instruction) else {
-            return self.range;
-        };
-        let start = called.range(..=instruction).next_back();
-        let end = called.range(ImageAddress(instruction.0 + 1)..).next();
-        let start = start.copied().unwrap_or(self.range.start);
-        let end = end.copied().unwrap_or_else(|| self.range.end());
-        ImageRange {
-            start,
-            size: end.0 - start.0,
-        }
-    }
-
-    /// Forgets what the current root has at an instruction; adds to its first byte and to its others.
-    fn clear(&mut self, at: usize, [first, further]: [u8; 2]) {
+    /// Forgets an instruction.
+    fn clear(&mut self, at: usize) {
         let mut rest = self.bytes_known[at..].iter_mut();
-        if let Some(known) = rest.next() {
-            *known = Known(known.with(Known::NOTHING).0 | first);
+        if let Some(first) = rest.next() {
+            *first = Known::Nothing;
         }
-        for known in rest.take_while(|known| known.own() == Known::FURTHER) {
-            *known = Known(known.with(Known::NOTHING).0 | further);
-        }
-    }
-
-    /// Everything that is known now was led to by roots that are no longer of interest.
-    fn settle_all(&mut self) {
-        for known in &mut self.bytes_known {
-            *known = Known(match known.own() {
-                Known::FIRST => Known::SETTLED,
-                Known::FURTHER => Known::SETTLED_FURTHER,
-                _ => 0,
-            });
-        }
-        self.begin_root();
-    }
-
-    fn begin_root(&mut self) {
-        self.done.clear();
-        self.new_tables.clear();
-        self.new_called.clear();
-        self.tables.clear();
-        self.open_tables.clear();
-        self.jumps_by_table = false;
-        self.entered.clear();
-    }
-
-    /// Keeps what the current root has led to, or takes it back.
-    fn end_root(&mut self, sound: bool) {
-        if sound {
-            for at in std::mem::take(&mut self.done) {
-                self.clear(at as usize, [Known::SETTLED, Known::SETTLED_FURTHER]);
-            }
-        } else {
-            self.undo([0; 3]);
+        for further in rest.take_while(|known| **known == Known::Further) {
+            *further = Known::Nothing;
         }
     }
 
     /// Decodes everything that a root leads to. A doubtful root's walk ends at the first contradiction.
-    fn decode(&mut self, root: ImageAddress, doubt: Doubt, visit: &mut impl FnMut(&Instruction)) -> bool {
+    fn decode(
+        &mut self,
+        root: ImageAddress,
+        is_doubtful: bool,
+        visit: &mut impl FnMut(&Instruction),
+    ) -> bool {
         let size = self.bytes.len();
         let mut open = vec![root];
         let mut decoder = Decoder::with_ip(64, self.bytes, self.range.start.0, DecoderOptions::NONE);
@@ -425,7 +284,7 @@ impl<'c> Walk<'c> {
             };
             self.entered.push(address);
             let mut ended = false;
-            while at < size && !self.bytes_known[at].is_seen() {
+            while at < size && self.bytes_known[at] != Known::First {
                 if decoder.set_position(at).is_err() {
                     break;
                 }
@@ -434,30 +293,20 @@ impl<'c> Walk<'c> {
                 let end = at + instruction.len();
                 // Roots stand for themselves: one of them may lead through another's instructions. What a table may lead to
                 // does not.
-                let [first, further] = match doubt {
-                    Doubt::Path => [Known::SETTLED, Known::SETTLED_FURTHER],
-                    Doubt::None | Doubt::InRange => [0; 2],
-                };
-                let bytes = &self.bytes_known[at..end];
-                let cuts = bytes[0].own() == Known::FURTHER
-                    || bytes[0].0 & further != 0
-                    || bytes
-                        .iter()
-                        .any(|known| known.own() == Known::FIRST || known.0 & first != 0);
-                if instruction.is_invalid() || cuts && doubt != Doubt::None {
-                    if doubt != Doubt::None {
+                let bytes = &mut self.bytes_known[at..end];
+                let cuts = || bytes[0] == Known::Further || bytes.contains(&Known::First);
+                if instruction.is_invalid() || is_doubtful && cuts() {
+                    if is_doubtful {
                         return false;
                     }
                     self.is_code = false;
                     ended = true;
                     break;
                 }
-                for known in &mut self.bytes_known[at..end] {
-                    *known = known.with(Known::FURTHER);
-                }
-                self.bytes_known[at] = self.bytes_known[at].with(Known::FIRST);
+                bytes.fill(Known::Further);
+                bytes[0] = Known::First;
                 // What is code can't be undone, so nobody asks.
-                if doubt != Doubt::None {
+                if is_doubtful {
                     // Images end below 2^32.
                     self.done.push(at as u32);
                 }
@@ -471,10 +320,7 @@ impl<'c> Walk<'c> {
                 }
             }
             if !ended && at >= size {
-                if doubt == Doubt::InRange {
-                    return false;
-                }
-                self.is_code &= doubt == Doubt::Path;
+                self.is_code &= is_doubtful;
             }
         }
         true
@@ -484,8 +330,7 @@ impl<'c> Walk<'c> {
     fn onward(&mut self, instruction: &Instruction) -> Onward {
         if instruction.mnemonic() == Mnemonic::Lea && instruction.is_ip_rel_memory_operand() {
             let table = ImageAddress(instruction.ip_rel_memory_address());
-            if let Entry::Vacant(new) = self.tables.entry(table) {
-                new.insert(ImageAddress(instruction.ip()));
+            if self.tables.insert(table) {
                 self.open_tables.insert(table, 0);
                 self.new_tables.push(table);
             }
@@ -505,15 +350,7 @@ impl<'c> Walk<'c> {
             // ud2 ends a path; a system call goes on.
             FlowControl::Exception => is_system_call(instruction),
         };
-        // A call counts: code without known bounds may hold several functions.
         let target = instruction.near_branch_target();
-        if let Some(called) = &mut self.called
-            && instruction.flow_control() == FlowControl::Call
-            && self.range.covers(ImageAddress(target), 1)
-            && called.insert(ImageAddress(target))
-        {
-            self.new_called.push(ImageAddress(target));
-        }
         Onward {
             falls_through,
             branch: (target != 0).then_some(ImageAddress(target)),

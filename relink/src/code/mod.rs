@@ -3,11 +3,13 @@
 //! Decoding everything would cost more than all else together, and a linear sweep would take data between functions
 //! for instructions. So each question is asked twice. First the bytes are searched for what an instruction of interest
 //! must contain, which is quick and finds too much. Then, around each place found, the function is decoded along its
-//! control flow, which says whether that place is an instruction. Function bounds come from the unwind table.
+//! control flow, which says whether that place is an instruction. Function bounds come from the unwind table; in code without
+//! it only what control flow proves is certain.
 
 pub mod find;
 pub mod flow;
 pub mod functions;
+mod gaps;
 pub mod reads;
 pub mod search;
 pub mod syscalls;
@@ -26,6 +28,7 @@ use crate::{
         Object,
         relocations::RelocationKind,
         segments::{Access, Segment},
+        symbols::SymbolKind,
     },
 };
 
@@ -152,7 +155,8 @@ impl<'a> Code<'a> {
             let symbols = object
                 .symbols
                 .iter()
-                .filter(|symbol| !symbol.is_import())
+                // The value of a thread-local one is no address.
+                .filter(|symbol| !symbol.is_import() && symbol.kind != SymbolKind::ThreadLocal)
                 .map(|symbol| ImageAddress(symbol.value));
             let lifecycle = [object.lifecycle.initialiser, object.lifecycle.finaliser];
             let mut all: Vec<ImageAddress> = relative

@@ -139,7 +139,8 @@ fn pointer(code: &Code<'_>, within: ImageRange) -> Option<Reader> {
 fn instruction(code: &Code<'_>, within: ImageRange) -> Option<Reader> {
     let places = search::operands(code, within, |target| code.functions.begins_at(target));
     let found = code.find_at(places, |instruction| refers(code, instruction, within));
-    found.instructions.into_iter().min()
+    // What may read counts: a segment that stays unreadable by mistake ends the program.
+    found.instructions.into_iter().chain(found.uncertain).min()
 }
 
 fn refers(code: &Code<'_>, instruction: &Instruction, within: ImageRange) -> Option<Reader> {

@@ -40,6 +40,8 @@ pub struct SystemCall {
 pub struct SystemCalls {
     /// Every system call that control flow reaches, ascending.
     pub calls: Vec<SystemCall>,
+    /// What may be one, in code without unwind information, ascending. None of them is in `calls`.
+    pub uncertain: Vec<SystemCall>,
     /// Byte pairs that no control flow reaches as an instruction: data, or code that nothing leads to.
     pub unreached: usize,
 }
@@ -48,15 +50,25 @@ pub struct SystemCalls {
 #[must_use]
 pub fn find(code: &Code<'_>) -> SystemCalls {
     let found = code.find(&PAIRS, |_| true, system_call);
+    let is_in = |calls: &[SystemCall], opcode: &ImageAddress| {
+        calls.binary_search_by_key(opcode, |call| call.opcode).is_ok()
+    };
     let mut calls = found.instructions;
     calls.sort_unstable();
-    calls.dedup();
-    let unreached = found
-        .candidates
-        .iter()
-        .filter(|address| calls.binary_search_by_key(address, |call| &call.opcode).is_err())
+    calls.dedup_by_key(|call| call.opcode);
+    let mut uncertain = found.uncertain;
+    uncertain.retain(|call| !is_in(&calls, &call.opcode));
+    uncertain.sort_unstable();
+    uncertain.dedup_by_key(|call| call.opcode);
+    let candidates = found.candidates.iter();
+    let unreached = candidates
+        .filter(|opcode| !is_in(&calls, opcode) && !is_in(&uncertain, opcode))
         .count();
-    SystemCalls { calls, unreached }
+    SystemCalls {
+        calls,
+        uncertain,
+        unreached,
+    }
 }
 
 fn system_call(instruction: &Instruction) -> Option<SystemCall> {

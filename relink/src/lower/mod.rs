@@ -62,6 +62,8 @@ pub enum Lowering {
 #[derive(Debug, Default)]
 pub struct Lowered {
     sites: Vec<Site>,
+    /// What may be instructions to replace, in code without unwind information, and stays: names and addresses.
+    pub uncertain: Vec<(&'static str, ImageAddress)>,
     /// Size of all trampolines in bytes.
     pub size: u64,
 }
@@ -76,8 +78,12 @@ impl Lowered {
         if lowerings == Lowerings::default() {
             return Ok(Self::default());
         }
-        let sites = sites::find(code, lowerings)?;
-        let mut lowered = Self { sites, size: 0 };
+        let (sites, uncertain) = sites::find(code, lowerings)?;
+        let mut lowered = Self {
+            sites,
+            uncertain,
+            size: 0,
+        };
         // The size of a trampoline does not depend on where it is: every distance takes 32 bits.
         let somewhere = code
             .segments

@@ -6,7 +6,7 @@ use iced_x86::{Code as Opcode, FlowControl, Instruction, OpKind, code_asm::regis
 
 use crate::{
     address::{ImageAddress, ImageRange},
-    code::{Code, flow::is_system_call, search},
+    code::{Code, find::Found, flow::is_system_call, search},
     error::{LowerProblem, RelinkError},
 };
 
@@ -108,11 +108,16 @@ impl Site {
 /// Instructions to replace by their addresses.
 type Wanted = BTreeMap<u64, Piece>;
 
-/// Finds all sites, in the order of their addresses.
-pub(super) fn find(code: &Code<'_>, lowerings: Lowerings) -> Result<Vec<Site>, RelinkError> {
-    let mut wanted = Wanted::new();
-    let mut note = |found: Vec<Piece>| {
-        wanted.extend(found.into_iter().map(|piece| (piece.instruction.ip(), piece)));
+/// Names and addresses of instructions.
+type Named = Vec<(&'static str, ImageAddress)>;
+
+/// Finds all sites, in the order of their addresses; and what may be one, and must not be written over.
+pub(super) fn find(code: &Code<'_>, lowerings: Lowerings) -> Result<(Vec<Site>, Named), RelinkError> {
+    let (mut wanted, mut doubtful) = (Wanted::new(), Wanted::new());
+    let mut note = |found: Found<Piece>| {
+        let by_address = |piece: Piece| (piece.instruction.ip(), piece);
+        wanted.extend(found.instructions.into_iter().map(by_address));
+        doubtful.extend(found.uncertain.into_iter().map(by_address));
     };
     let piece = |instruction: &Instruction| {
         let lowering = Some(lowering(code, instruction, lowerings)?);
@@ -142,10 +147,13 @@ pub(super) fn find(code: &Code<'_>, lowerings: Lowerings) -> Result<Vec<Site>, R
         },
         piece,
     );
-    note(found.instructions);
+    note(found);
     if lowerings.exact_reciprocals {
-        note(code.find_at(search::reciprocals(code), piece).instructions);
+        note(code.find_at(search::reciprocals(code), piece));
     }
+    doubtful.retain(|address, _| !wanted.contains_key(address));
+    let name = |(address, piece): (u64, Piece)| Some((piece.lowering?.0, ImageAddress(address)));
+    let uncertain = doubtful.into_iter().filter_map(name).collect();
     let mut sites: Vec<Site> = Vec::with_capacity(wanted.len());
     let mut surroundings = None;
     while let Some((_, first)) = wanted.pop_first() {
@@ -181,7 +189,7 @@ pub(super) fn find(code: &Code<'_>, lowerings: Lowerings) -> Result<Vec<Site>, R
         }
         sites.push(site);
     }
-    Ok(sites)
+    Ok((sites, uncertain))
 }
 
 /// What is known of a function that holds sites.

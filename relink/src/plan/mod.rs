@@ -19,7 +19,7 @@ use crate::{
     code::{
         Code,
         reads::{self, Reader},
-        syscalls::SystemCallPolicy,
+        syscalls::{SystemCallPolicy, SystemCalls},
     },
     error::RelinkError,
     filter::{self, FilterLevel},
@@ -67,8 +67,10 @@ pub struct Plan<'a> {
     pub trampolines: Vec<u8>,
     /// What the filter left out.
     pub unused: Vec<Import<'a>>,
-    /// Byte pairs that look like system calls and are reached by no control flow.
-    pub unreached_pairs: usize,
+    /// What looks like system calls.
+    pub system_calls: SystemCalls,
+    /// What may be instructions to replace and stays, as nobody knows: names and addresses.
+    pub left_alone: Vec<(&'static str, ImageAddress)>,
     /// The title's modules, which a program lists.
     pub modules: &'a [ListedModule],
     /// Who reads each LOAD segment of the input that it lets nobody read: see [`reads::readers`].
@@ -92,7 +94,7 @@ impl<'a> Plan<'a> {
         let mut imports = Imports::of(program, linkage)?;
         let code = Code::of(program);
         let mut rewrites = Vec::new();
-        let unreached_pairs = rewrites::system_calls(&code, rules.system_calls, &mut rewrites)?;
+        let system_calls = rewrites::system_calls(&code, rules.system_calls, &mut rewrites)?;
         let lowered = Lowered::plan(&code, rules.lowerings)?;
         let unused = filter::unused(rules.filter, program, &imports, &code)?;
         let readers = reads::readers(&code, rules.system_calls != SystemCallPolicy::Keep);
@@ -137,7 +139,8 @@ impl<'a> Plan<'a> {
             rewrites,
             trampolines,
             unused,
-            unreached_pairs,
+            system_calls,
+            left_alone: lowered.uncertain,
             modules: linkage.modules,
             readers,
             layout,

@@ -6,7 +6,7 @@ use crate::{
     address::ImageAddress,
     code::{
         Code,
-        syscalls::{self, SystemCallPolicy, TRAP},
+        syscalls::{self, SystemCallPolicy, SystemCalls, TRAP},
     },
     error::RelinkError,
     filter::Stub,
@@ -41,27 +41,21 @@ pub enum Reason {
 /// How many places a message names.
 const NAMED: usize = 8;
 
-/// Applies the policy. Returns how many byte pairs look like a system call and are none that anything reaches.
+/// Applies the policy to the system calls that are certain. Returns what was found: what is uncertain may be data, so that
+/// nothing refuses it and nothing is written over it.
 pub(super) fn system_calls(
     code: &Code<'_>,
     policy: SystemCallPolicy,
     rewrites: &mut Vec<Rewrite>,
-) -> Result<usize, RelinkError> {
+) -> Result<SystemCalls, RelinkError> {
     if policy == SystemCallPolicy::Keep {
-        return Ok(0);
+        return Ok(SystemCalls::default());
     }
     let found = syscalls::find(code);
     if policy == SystemCallPolicy::Refuse && !found.calls.is_empty() {
-        let places: Vec<String> = found
-            .calls
-            .iter()
-            .take(NAMED)
-            .map(|call| format!("{} at {}", call.name, call.address))
-            .chain((found.calls.len() > NAMED).then(|| "...".to_owned()))
-            .collect();
         return Err(RelinkError::SystemCalls {
             count: found.calls.len(),
-            places: places.join(", "),
+            places: places(found.calls.iter().map(|call| (call.name, call.address))),
         });
     }
     rewrites.extend(found.calls.iter().map(|call| Rewrite {
@@ -70,7 +64,15 @@ pub(super) fn system_calls(
         was: call.name,
         reason: Reason::SystemCall,
     }));
-    Ok(found.unreached)
+    Ok(found)
+}
+
+/// The first few of a list of instructions, for a message.
+pub(crate) fn places(instructions: impl Iterator<Item = (&'static str, ImageAddress)>) -> String {
+    let mut instructions = instructions.map(|(name, address)| format!("{name} at {address}"));
+    let mut named: Vec<String> = instructions.by_ref().take(NAMED).collect();
+    named.extend(instructions.next().map(|_| "...".to_owned()));
+    named.join(", ")
 }
 
 /// `jmp [rip + displacement]`.
