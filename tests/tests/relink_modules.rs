@@ -620,6 +620,15 @@ fn programs_ask_what_is_loaded() {
             int arguments[2] = {3, 4};
             printf("arguments: %x", sceSysmoduleLoadModuleInternalWithArg(0xfe, sizeof arguments, arguments, 0, &returned));
             printf(" %d\n", returned);
+            printf("internal: %x %x", sceSysmoduleLoadModuleInternal(0xfe), sceSysmoduleIsLoadedInternal(0xfe));
+            printf(" %x %x\n", sceSysmoduleUnloadModuleInternal(0xfe), sceSysmoduleIsLoadedInternal(0xfe));
+            printf("flags: %x", sceSysmoduleUnloadModuleInternalWithArg(0xfe, sizeof arguments, arguments, 1, &returned));
+            printf(" %x\n", sceSysmoduleLoadModuleInternalWithArg(0xfe, sizeof arguments, arguments, 1, &returned));
+            printf("with arguments: %x", sceSysmoduleUnloadModuleInternalWithArg(0xfe, sizeof arguments, arguments, 0, &returned));
+            printf(" %d %x", returned, sceSysmoduleIsLoadedInternal(0xfe));
+            printf(" %x\n", sceSysmoduleUnloadModuleInternalWithArg(0xfe, sizeof arguments, arguments, 0, &returned));
+            printf("unknown: %x %x\n", sceSysmoduleUnloadModuleInternal(0x7fff), sceSysmoduleIsLoadedInternal(0x7fff));
+            printf("again: %x\n", sceSysmoduleLoadModuleInternal(0xfe));
             printf("system library: %x %x\n", sceSysmoduleLoadModule(0x84), sceSysmoduleIsLoaded(0x84));
             printf("no such number: %x %x\n", sceSysmoduleLoadModule(0), sceSysmoduleLoadModule(0x7fff));
             return 0;
@@ -633,9 +642,8 @@ fn programs_ask_what_is_loaded() {
         }
         int module_stop(size_t size, const void *arguments)
         {
-            (void)size, (void)arguments;
             printf("job manager stops\n");
-            return 0;
+            return size == 8 ? ((const int *)arguments)[0] * 11 : 0;
         }"#;
     let imports = "[libkernel]\n\
         int sceKernelGetModuleList(int *handles, size_t room, size_t *count);\n\
@@ -646,6 +654,10 @@ fn programs_ask_what_is_loaded() {
         int sceSysmoduleLoadModule(unsigned short id);\n\
         int sceSysmoduleIsLoaded(unsigned short id);\n\
         int sceSysmoduleUnloadModule(unsigned short id);\n\
+        int sceSysmoduleLoadModuleInternal(unsigned id);\n\
+        int sceSysmoduleIsLoadedInternal(unsigned id);\n\
+        int sceSysmoduleUnloadModuleInternal(unsigned id);\n\
+        int sceSysmoduleUnloadModuleInternalWithArg(unsigned id, size_t size, const void *arguments, unsigned long flags, int *result);\n\
         int sceSysmoduleLoadModuleInternalWithArg(unsigned id, size_t size, const void *arguments, unsigned long flags, int *result);\n";
     let one = "static _Thread_local int counter = 19; int one(void) { return 1; } int one_counter(void) { return counter; }\n\
                __attribute__((constructor)) static void begin(void) { counter = 20; }";
@@ -687,6 +699,13 @@ fn programs_ask_what_is_loaded() {
          unloaded: 0, 0 1 eboot.bin libone.prx libkernel.prx\n\
          job manager starts\n\
          arguments: 0 40\n\
+         internal: 0 0 0 0\n\
+         flags: 80a90000 80a90000\n\
+         job manager stops\n\
+         with arguments: 0 33 80a90002 80a90002\n\
+         unknown: 80a90000 80a90000\n\
+         job manager starts\n\
+         again: 0\n\
          system library: 0 0\n\
          no such number: 80a90000 80a90000\n\
          job manager stops\n",

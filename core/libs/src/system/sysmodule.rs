@@ -76,16 +76,35 @@ fn unload(id: u32, size: usize, arguments: u64, result: Out<i32>) -> SceResult {
     SceResult::OK
 }
 
-fn nowhere() -> Out<i32> {
+/// Loading or unloading: number, size and address of arguments, what the module returns.
+type Action = fn(u32, usize, u64, Out<i32>) -> SceResult;
+
+/// Without arguments, and without asking for what the module returns.
+fn plainly(action: Action, id: u32) -> SceResult {
     // SAFETY: null.
-    unsafe { Out::new(std::ptr::null_mut()) }
+    action(id, 0, 0, unsafe { Out::new(std::ptr::null_mut()) })
+}
+
+/// With arguments, and flags of which none is known.
+fn with_arguments(
+    action: Action,
+    id: u32,
+    size: usize,
+    arguments: u64,
+    flags: u64,
+    result: Out<i32>,
+) -> SceResult {
+    match flags {
+        0 => action(id, size, arguments, result),
+        _ => INVALID,
+    }
 }
 
 /// Loads a module, which is the title's own where it has one of that name. Missing functions of system libraries were
 /// listed at start-up.
 #[guest_fn(libSceSysmodule)]
 pub(crate) extern "sysv64" fn sceSysmoduleLoadModule(id: u16) -> SceResult {
-    load(u32::from(id), 0, 0, nowhere())
+    plainly(load, u32::from(id))
 }
 
 /// Whether a module is loaded.
@@ -97,13 +116,13 @@ pub(crate) extern "sysv64" fn sceSysmoduleIsLoaded(id: u16) -> SceResult {
 /// Takes back one loading of a module; with the last, its finaliser runs.
 #[guest_fn(libSceSysmodule)]
 pub(crate) extern "sysv64" fn sceSysmoduleUnloadModule(id: u16) -> SceResult {
-    unload(u32::from(id), 0, 0, nowhere())
+    plainly(unload, u32::from(id))
 }
 
 /// As [`sceSysmoduleLoadModule`], for the system's own numbers too.
 #[guest_fn(libSceSysmodule)]
 pub(crate) extern "sysv64" fn sceSysmoduleLoadModuleInternal(id: u32) -> SceResult {
-    load(id, 0, 0, nowhere())
+    plainly(load, id)
 }
 
 /// As [`sceSysmoduleIsLoaded`], for the system's own numbers too.
@@ -115,7 +134,7 @@ pub(crate) extern "sysv64" fn sceSysmoduleIsLoadedInternal(id: u32) -> SceResult
 /// As [`sceSysmoduleUnloadModule`], for the system's own numbers too.
 #[guest_fn(libSceSysmodule)]
 pub(crate) extern "sysv64" fn sceSysmoduleUnloadModuleInternal(id: u32) -> SceResult {
-    unload(id, 0, 0, nowhere())
+    plainly(unload, id)
 }
 
 /// As [`sceSysmoduleLoadModuleInternal`], with arguments for the initialiser; stores what that returned.
@@ -127,10 +146,7 @@ pub(crate) extern "sysv64" fn sceSysmoduleLoadModuleInternalWithArg(
     flags: u64,
     result: Out<i32>,
 ) -> SceResult {
-    if flags != 0 {
-        return INVALID;
-    }
-    load(id, size, arguments, result)
+    with_arguments(load, id, size, arguments, flags, result)
 }
 
 /// As [`sceSysmoduleUnloadModuleInternal`], with arguments for the finaliser; stores what that returned.
@@ -142,10 +158,7 @@ pub(crate) extern "sysv64" fn sceSysmoduleUnloadModuleInternalWithArg(
     flags: u64,
     result: Out<i32>,
 ) -> SceResult {
-    if flags != 0 {
-        return INVALID;
-    }
-    unload(id, size, arguments, result)
+    with_arguments(unload, id, size, arguments, flags, result)
 }
 
 #[cfg(test)]
