@@ -28,7 +28,7 @@ use relic_systems::{
     decode::walk_queue,
     packets::PacketsPlugin,
     programs::ProgramKey,
-    scene::pm4cap::{self, Event, Scene},
+    scene::{self, Event, Scene},
 };
 
 /// Goals: how many times faster than the evaluator, nanoseconds a node, bytes.
@@ -59,13 +59,13 @@ struct Load {
 
 fn load(file: &Path, table: &PacketTable) -> Result<Load, String> {
     let bytes = fs::read(file).map_err(|error| error.to_string())?;
-    let scene = pm4cap::parse(&bytes).map_err(|error| error.to_string())?;
+    let scene = scene::parse(&bytes).map_err(|error| error.to_string())?;
     let memory = GuestMemory::new();
     let mut mappings = Vec::new();
     let mut rows: HashMap<ProgramKey, Vec<Vec<u32>>> = HashMap::new();
     for event in &scene.events {
         match event {
-            Event::Region(range) => {
+            Event::Region { range, .. } => {
                 let mapping = HostMapping::new(*range).map_err(|error| error.to_string())?;
                 // SAFETY: the mapping lives as long as the memory, in `Load`.
                 unsafe { memory.map(*range, mapping.as_ptr(), true, "scene") }

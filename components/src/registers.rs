@@ -65,6 +65,34 @@ impl RegisterBanks {
         mix(place, old) ^ mix(place, new)
     }
 
+    /// Banks that hold these values; `is_state` says which registers are state of draws and dispatches.
+    #[must_use]
+    pub fn with(
+        context: Box<[u32; CONTEXT_REGISTERS]>,
+        shader: Box<[u32; SHADER_REGISTERS]>,
+        user_config: Box<[u32; USER_CONFIG_REGISTERS]>,
+        is_state: impl Fn(RegisterBank, usize) -> bool,
+    ) -> Self {
+        let mut hash = 0;
+        let banks = [
+            (RegisterBank::Context, context.as_slice()),
+            (RegisterBank::Shader, shader.as_slice()),
+            (RegisterBank::UserConfig, user_config.as_slice()),
+        ];
+        for (bank, values) in banks {
+            for (register, value) in values.iter().enumerate().filter(|(at, _)| is_state(bank, *at)) {
+                hash ^= Self::difference(bank, register, 0, *value);
+            }
+        }
+        Self {
+            context,
+            shader,
+            user_config,
+            generation: 1,
+            hash,
+        }
+    }
+
     /// Changes context registers at large, and counts a new generation.
     pub fn change_context(&mut self, change: impl FnOnce(&mut Box<[u32; CONTEXT_REGISTERS]>)) {
         let old = self.context.clone();

@@ -2,13 +2,14 @@
 
 use bevy_ecs::prelude::*;
 use relic_core::GuestAddress;
+use serde::{Deserialize, Serialize};
 
 /// Handle of an open video output, as the guest has it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VideoHandle(pub i32);
 
 /// Order of a scan-out buffer's bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum VideoFormat {
     /// Bytes B, G, R, A with the sRGB curve (console number 0x8000000000000000).
     Bgra8Srgb,
@@ -17,7 +18,7 @@ pub enum VideoFormat {
 }
 
 /// A registered scan-out buffer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct VideoBuffer {
     /// First byte.
     pub address: GuestAddress,
@@ -34,7 +35,7 @@ pub struct VideoBuffer {
 }
 
 /// A flip that was asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FlipRequest {
     /// The output.
     pub handle: VideoHandle,

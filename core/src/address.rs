@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A virtual address of the guest, in bytes. In a running program it equals the host address; in a replay the
 /// region table translates it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct GuestAddress(pub u64);
 
@@ -50,10 +52,23 @@ impl fmt::LowerHex for GuestAddress {
 }
 
 /// A half-open range of guest addresses: `start` up to, not including, `start + size`. It never wraps.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(from = "(GuestAddress, u64)", into = "(GuestAddress, u64)")]
 pub struct GuestRange {
     start: GuestAddress,
     size: u64,
+}
+
+impl From<(GuestAddress, u64)> for GuestRange {
+    fn from((start, size): (GuestAddress, u64)) -> Self {
+        Self::new(start, size)
+    }
+}
+
+impl From<GuestRange> for (GuestAddress, u64) {
+    fn from(range: GuestRange) -> Self {
+        (range.start, range.size)
+    }
 }
 
 impl GuestRange {

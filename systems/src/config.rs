@@ -24,6 +24,27 @@ pub struct Config {
     pub writes: WriteTracking,
     /// Pictures.
     pub pictures: PictureRequest,
+    /// A scene that is to be written (`RELIC_CAPTURE`, `RELIC_CAPTURE_FILE`).
+    pub capture: Option<CaptureRequest>,
+}
+
+/// Which frames are to be recorded, and where to.
+#[derive(Resource, Clone, Debug, PartialEq, Eq)]
+pub struct CaptureRequest {
+    /// The first frame: the one that ends with this flip, counted from 1.
+    pub first: u64,
+    /// The last.
+    pub last: u64,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// The frames that a text names: `N..M`, both recorded, or `N`. Counted from 1.
+#[must_use]
+pub fn frame_range(text: &str) -> Option<(u64, u64)> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+    (1 <= first && first <= last).then_some((first, last))
 }
 
 /// How the runtime finds out that textures and programs have changed in guest memory.
@@ -143,6 +164,23 @@ impl Config {
                 screenshot: path("RELIC_SCREENSHOT"),
                 folder: path("RELIC_PICTURES"),
             },
+            capture: match get("RELIC_CAPTURE").filter(|value| !value.is_empty()) {
+                None => None,
+                Some(value) => match frame_range(&value) {
+                    Some((first, last)) => Some(CaptureRequest {
+                        first,
+                        last,
+                        path: path("RELIC_CAPTURE_FILE").unwrap_or_else(|| PathBuf::from("capture.scene")),
+                    }),
+                    None => {
+                        return Err(BadVariable {
+                            name: "RELIC_CAPTURE",
+                            value,
+                            wanted: "the frames to record, as N or N..M, counted from 1",
+                        });
+                    }
+                },
+            },
         })
     }
 }
@@ -153,6 +191,7 @@ mod tests {
 
     #[test]
     fn switches_are_booleans_and_bad_values_are_named() {
+        assert_eq!(frame_range(" 7 "), Some((7, 7)));
         let read = |name: &'static str, value: &'static str| {
             Config::from_variables(move |asked| (asked == name).then(|| value.to_owned()))
         };
@@ -178,6 +217,15 @@ mod tests {
             );
         }
         assert_eq!(read("RELIC_POOL_THREADS", "1").unwrap().pool_threads, Some(1));
+        let capture = read("RELIC_CAPTURE", "3..5").unwrap().capture.unwrap();
+        assert_eq!((capture.first, capture.last), (3, 5));
+        for frames in ["0", "5..3", "x", "1..", "..2", "-1"] {
+            let error = read("RELIC_CAPTURE", frames).unwrap_err().to_string();
+            assert!(
+                error.contains("RELIC_CAPTURE") && error.contains(frames),
+                "{error}"
+            );
+        }
         let error = read("RELIC_FRAMES", "many").unwrap_err().to_string();
         assert!(
             error.contains("RELIC_FRAMES") && error.contains("many"),

@@ -30,14 +30,32 @@ pub struct Directory {
     shaders: HashMap<(GuestAddress, GuestAddress), Entity>,
 }
 
+/// What is taken from the inbox, for whoever records it.
+#[derive(Resource, Default, Debug)]
+pub struct NotedMessages {
+    /// Messages of this run, in order.
+    pub messages: Vec<Message>,
+    /// Nothing is taken for now.
+    pub hold: bool,
+}
+
 /// Most messages taken in one run: the stages behind get their turn.
 const MESSAGES: usize = 4096;
 
 /// Takes what the inbox holds.
 pub(crate) fn drain_inbox(world: &mut World) {
     let inbox = world.resource::<PumpInbox>().0.clone();
+    if world
+        .get_resource::<NotedMessages>()
+        .is_some_and(|noted| noted.hold)
+    {
+        return;
+    }
     for _ in 0..MESSAGES {
         let Some(message) = inbox.take() else { break };
+        if let Some(mut noted) = world.get_resource_mut::<NotedMessages>() {
+            noted.messages.push(message.clone());
+        }
         take(world, message);
     }
 }
@@ -178,6 +196,12 @@ fn queue(world: &mut World, id: QueueId) -> Entity {
     let entity = world.spawn(bundle).id();
     world.resource_mut::<Directory>().queues.insert(id, entity);
     entity
+}
+
+/// Puts registers and packet state into a queue, which comes into being where there is none.
+pub(crate) fn restore_queue(world: &mut World, id: QueueId, components: (RegisterBanks, PacketState)) {
+    let entity = queue(world, id);
+    world.entity_mut(entity).insert(components);
 }
 
 /// Everything a new queue entity has.

@@ -8,7 +8,8 @@ use relic_components::{
 };
 use relic_core::{GuestMemory, Inbox, memory::WriteTracker};
 use relic_schedules::{
-    BuildErrors, Label, Plugin, Pump, PumpFailure, Runtime, RuntimeBuilder, Stage, init_task_pool,
+    BuildErrors, Label, PacketTable, Plugin, Pump, PumpFailure, Runtime, RuntimeBuilder, Stage,
+    init_task_pool,
 };
 use relic_vulkan::{Device, DeviceError, StreamDescription};
 
@@ -34,6 +35,7 @@ use crate::{
     prepare::{images::ImageStore, pipelines::PipelineStore, prepare_rows, recipes::RecipeStore},
     programs::ProgramStore,
     resources::{Faults, Guest, Memory, PumpInbox, Writes},
+    scene::recording::RecordingPlugin,
     settle::{GpuRecording, Mirrored, finish_batches, mirror_stores, submit_batch},
     shader_pool::ShaderPool,
     startup::announce_device,
@@ -190,6 +192,9 @@ pub fn build(
 ) -> Result<Runtime, RuntimeError> {
     let config = &options.config;
     let mut builder = relic_builder();
+    if let Some(request) = &config.capture {
+        builder.add_plugin(&RecordingPlugin(request.clone()));
+    }
     (options.plugins)(&mut builder);
     builder.timed(config.times);
     if let Some(seed) = config.shuffle {
@@ -244,6 +249,14 @@ pub fn build(
 /// When they don't go together.
 pub fn describe() -> Result<Runtime, BuildErrors> {
     relic_builder().build()
+}
+
+/// The packets of Relic's own plug-ins: for tools that look into command streams.
+///
+/// # Errors
+/// When they don't go together.
+pub fn packet_table() -> Result<PacketTable, BuildErrors> {
+    Ok(describe()?.world().resource::<PacketTable>().clone())
 }
 
 /// A builder with Relic's own plug-ins.

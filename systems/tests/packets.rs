@@ -5,7 +5,7 @@ mod common;
 use common::{assert_passes, device::device, play_scene};
 use relic_systems::{
     config::Config,
-    scene::{COMMANDS, DATA, PlayOptions, SceneBuilder, packet, play, pm4cap::Event, split},
+    scene::{COMMANDS, DATA, Event, PlayOptions, SceneBuilder, packet, play, split},
 };
 
 fn release_mem(select: u32, address: u64, value: u64) -> Vec<u32> {

@@ -10,11 +10,7 @@ use relic_core::GuestAddress;
 use relic_systems::{
     config::Config,
     decode::Stop,
-    scene::{
-        DATA, PlayOptions, SceneBuilder, packet, play,
-        pm4cap::{self, Event},
-        split,
-    },
+    scene::{DATA, Event, PlayOptions, SceneBuilder, packet, play, pm4cap, split},
 };
 
 const PROGRAM: u64 = DATA + 0x8000;

@@ -13,11 +13,7 @@ mod device;
 use device::device;
 use relic_systems::{
     config::{Config, WriteTracking},
-    scene::{
-        DATA, PlayOptions, PlayReport, SceneBuilder, packet, play,
-        pm4cap::{self, Event},
-        split,
-    },
+    scene::{DATA, Event, PlayOptions, PlayReport, SceneBuilder, packet, play, pm4cap, split},
 };
 
 const SCENES: [(&str, &[u8]); 3] = [

@@ -74,7 +74,7 @@ impl FileKind {
             Some(b"\x7fELF") => Self::of_elf(bytes),
             Some([0x4f, 0x15, 0x3d, 0x1d] | [0x54, 0x14, 0xf5, 0xee]) => Self::Container,
             Some(b"\x7fCNT" | b"\x7fFIH") => Self::Package,
-            _ if bytes.starts_with(b"PM4CAP") => Self::Scene,
+            _ if bytes.starts_with(b"PM4CAP") || bytes.starts_with(b"RELSCENE") => Self::Scene,
             _ => Self::Unknown,
         }
     }
@@ -171,6 +171,7 @@ mod tests {
             (vec![0x54, 0x14, 0xf5, 0xee, 0], FileKind::Container),
             (b"\x7fFIH....".to_vec(), FileKind::Package),
             (b"PM4CAP01".to_vec(), FileKind::Scene),
+            (b"RELSCENE".to_vec(), FileKind::Scene),
             (b"#!/bin/sh".to_vec(), FileKind::Unknown),
             (Vec::new(), FileKind::Unknown),
         ] {

@@ -13,7 +13,7 @@ use relic_relink::{
     inspect,
     title::{beside::Beside, source::Source},
 };
-use relic_systems::scene::{Scene, pm4cap};
+use relic_systems::scene::{self, Event, Scene};
 use serde::Serialize;
 
 use crate::{
@@ -128,7 +128,7 @@ fn about(file: &Path, json: bool) -> Result<ExitCode, Failure> {
             info.program = Some(module.map_err(Failure::relink(file))?);
         }
         FileKind::Scene => {
-            let scene = pm4cap::parse(&bytes).map_err(Failure::work("parsing the scene"))?;
+            let scene = scene::parse(&bytes).map_err(Failure::work("parsing the scene"))?;
             info.scene = Some(SceneInfo::of(&scene));
         }
         _ => {}
@@ -192,24 +192,18 @@ impl ProgramInfo {
 
 impl SceneInfo {
     fn of(scene: &Scene) -> Self {
-        let count =
-            |wanted: fn(&pm4cap::Event) -> bool| scene.events.iter().filter(|event| wanted(event)).count();
+        let count = |wanted: fn(&Event) -> bool| scene.events.iter().filter(|event| wanted(event)).count();
         Self {
             chip: scene.chip,
             ngg: scene.ngg,
-            submissions: count(|event| matches!(event, pm4cap::Event::Submit(_))),
-            frames: count(|event| matches!(event, pm4cap::Event::Frame(_))),
-            expectations: count(|event| {
-                matches!(
-                    event,
-                    pm4cap::Event::ExpectBuffer { .. } | pm4cap::Event::ExpectImage(_)
-                )
-            }),
+            submissions: count(|event| matches!(event, Event::Submit(_))),
+            frames: count(|event| matches!(event, Event::Frame(_))),
+            expectations: count(|event| matches!(event, Event::ExpectBuffer { .. } | Event::ExpectImage(_))),
             memory: scene
                 .events
                 .iter()
                 .map(|event| match event {
-                    pm4cap::Event::Region(range) => range.size(),
+                    Event::Region { range, .. } => range.size(),
                     _ => 0,
                 })
                 .sum(),

@@ -27,6 +27,7 @@ mod replay;
 mod run;
 mod runtime_library;
 mod save_inputs;
+mod scene;
 mod schedule;
 mod shader;
 
@@ -65,6 +66,7 @@ enum Command {
     Nid(nid::Arguments),
     Schedule(schedule::Arguments),
     Replay(replay::Arguments),
+    Scene(scene::Arguments),
     Shader(shader::Arguments),
     Gpu(gpu::Arguments),
 }
@@ -93,6 +95,7 @@ fn main() -> ExitCode {
         Command::Nid(arguments) => nid::run(&arguments),
         Command::Schedule(arguments) => schedule::run(&arguments),
         Command::Replay(arguments) => replay::run(&arguments),
+        Command::Scene(arguments) => scene::run(&arguments),
         Command::Shader(arguments) => shader::run(&arguments),
         Command::Gpu(arguments) => gpu::run(&arguments),
     };

@@ -7,7 +7,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use relic_systems::config::Config;
+use relic_systems::config::{Config, frame_range};
 
 use crate::{cache, conversion::Conversion, failure::Failure, runtime_library};
 
@@ -32,6 +32,12 @@ pub struct Arguments {
     /// Write a picture (PNG) of every flip into this folder
     #[arg(long, value_name = "DIR")]
     pictures: Option<PathBuf>,
+    /// Record these frames as a scene that `relic replay` plays: N or N..M, counted from 1, both recorded
+    #[arg(long, value_name = "N..M", value_parser = frames)]
+    capture: Option<(u64, u64)>,
+    /// Where the scene goes [default: the executable's name and the frames, in the current folder]
+    #[arg(long, value_name = "FILE", requires = "capture")]
+    capture_file: Option<PathBuf>,
     /// Print the table of systems with their times at the end
     #[arg(long)]
     times: bool,
@@ -54,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let eboot = executable(&arguments.eboot)?;
     // The program reads these too, but only once it needs the GPU.
     Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
-    let variables = variables(arguments)?;
+    let variables = variables(arguments, &eboot)?;
     let runtime = runtime_library::find(None)?;
     let program = cache::relinked(&eboot, &runtime, &arguments.conversion)?;
     if !arguments.headless {
@@ -108,15 +114,30 @@ fn executable(path: &Path) -> Result<PathBuf, Failure> {
     file.canonicalize().map_err(Failure::io("finding", &file))
 }
 
+fn frames(text: &str) -> Result<(u64, u64), String> {
+    frame_range(text)
+        .ok_or_else(|| "give N or N..M: frames counted from 1, the first not behind the last".to_owned())
+}
+
 /// The options as the runtime library reads them. Paths are made absolute: the program runs in another folder.
-fn variables(arguments: &Arguments) -> Result<Vec<(&'static str, OsString)>, Failure> {
+fn variables(arguments: &Arguments, eboot: &Path) -> Result<Vec<(&'static str, OsString)>, Failure> {
     let mut variables = Vec::new();
     if let Some(frames) = arguments.frames {
         variables.push(("RELIC_FRAMES", frames.to_string().into()));
     }
+    let capture_file = arguments.capture.map(|(first, last)| {
+        arguments.capture_file.clone().unwrap_or_else(|| {
+            let stem = eboot.file_stem().unwrap_or_default().to_string_lossy();
+            PathBuf::from(format!("{stem}-{first}-{last}.scene"))
+        })
+    });
+    if let Some((first, last)) = arguments.capture {
+        variables.push(("RELIC_CAPTURE", format!("{first}..{last}").into()));
+    }
     for (name, path) in [
         ("RELIC_SCREENSHOT", &arguments.screenshot),
         ("RELIC_PICTURES", &arguments.pictures),
+        ("RELIC_CAPTURE_FILE", &capture_file),
     ] {
         if let Some(path) = path {
             let path = std::path::absolute(path).map_err(Failure::io("finding", path))?;

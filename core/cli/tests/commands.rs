@@ -745,6 +745,84 @@ fn a_signal_becomes_128_and_its_number() {
 }
 
 #[test]
+fn frames_of_a_running_program_become_a_scene() {
+    if run(relic().arg("gpu")).0 != Some(0) {
+        eprintln!("SKIPPED: no GPU, and no lavapipe");
+        return;
+    }
+    let Some(guest) = Guest::build("triangle", None) else {
+        return;
+    };
+    let scene = |name: &str| guest.path(name).display().to_string();
+    for (frames, count) in [("1..3", 3), ("5..6", 2)] {
+        let (code, stdout, stderr) = run(guest
+            .relic()
+            .args([
+                "run",
+                "--headless",
+                "--frames",
+                "8",
+                "--capture",
+                frames,
+                "--capture-file",
+            ])
+            .arg(scene("a.scene"))
+            .arg(guest.eboot()));
+        assert_eq!(code, Some(0), "{stdout} {stderr}");
+        let (code, stdout, stderr) = run(relic().args(["replay", "--headless", &scene("a.scene")]));
+        assert_eq!(code, Some(0), "{stdout} {stderr}");
+        let compared = stdout
+            .lines()
+            .filter(|line| line.contains("flip") && line.contains(" ok "));
+        assert_eq!(compared.count(), count, "{stdout}");
+    }
+    let (code, stdout, _) = run(relic().args(["scene", "inspect", "--json", &scene("a.scene")]));
+    let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(code, Some(0));
+    assert_eq!(found["frames"][0]["number"], 5);
+    assert!(
+        found["packets"]
+            .as_object()
+            .is_some_and(|packets| packets.len() > 5),
+        "{found}"
+    );
+    let (code, stdout, _) = run(relic().args(["scene", "validate", &scene("a.scene")]));
+    assert_eq!((code, stdout.ends_with(": ok\n")), (Some(0), true), "{stdout}");
+    let minimised = run(relic().args(["scene", "minimise", &scene("a.scene"), "-o", &scene("b.scene")]));
+    if minimised.0 == Some(2) && minimised.2.contains("--gpu llvmpipe") {
+        return;
+    }
+    assert_eq!(minimised.0, Some(0), "{minimised:?}");
+    let size = |name| fs::metadata(guest.path(name)).unwrap().len();
+    assert!(size("b.scene") < size("a.scene"));
+    assert_eq!(
+        run(relic().args(["replay", "--headless", &scene("b.scene")])).0,
+        Some(0)
+    );
+    let (code, stdout, _) = run(relic().args(["scene", "diff", &scene("a.scene"), &scene("b.scene")]));
+    assert!(code == Some(2) && stdout.contains("memory from"), "{stdout}");
+    assert_eq!(
+        run(relic().args(["scene", "diff", &scene("b.scene"), &scene("b.scene")])).0,
+        Some(0)
+    );
+    let mut bytes = fs::read(guest.path("b.scene")).unwrap();
+    bytes[1000] ^= 1;
+    fs::write(guest.path("b.scene"), bytes).unwrap();
+    let (code, stdout, _) = run(relic().args(["scene", "validate", &scene("b.scene"), &scene("a.scene")]));
+    assert_eq!(code, Some(2));
+    assert!(
+        stdout.contains("damaged") && stdout.contains("a.scene: ok"),
+        "{stdout}"
+    );
+    for wrong in ["0", "4..2", "x"] {
+        assert_eq!(
+            run(guest.relic().args(["run", "--capture", wrong]).arg(guest.eboot())).0,
+            Some(1)
+        );
+    }
+}
+
+#[test]
 fn info_lists_the_system_libraries() {
     let (code, stdout, _) = run(relic().args(["info", "--libraries", "--json"]));
     assert_eq!(code, Some(0));

@@ -23,7 +23,7 @@ use std::{
 
 use arc_swap::ArcSwap;
 
-pub use host::{HostMapping, MapError};
+pub use host::{HostMapping, HostPool, MapError};
 pub use reader::MemoryReader;
 pub use tracker::{Stamp, TrackerStatistics, WriteTracker};
 
@@ -57,6 +57,12 @@ impl Region {
     #[must_use]
     pub const fn writable(&self) -> bool {
         self.writable
+    }
+
+    /// Offset of its first byte in the pool of pages, where its pages may be mapped elsewhere too.
+    #[must_use]
+    pub const fn pool(&self) -> Option<u64> {
+        self.pool
     }
 
     /// What it is, for reports.

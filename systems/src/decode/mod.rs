@@ -4,7 +4,7 @@
 //! of its last batch is left alone until they are committed.
 
 pub(crate) mod snapshot;
-mod walk;
+pub(crate) mod walk;
 
 pub use walk::Stop;
 pub(crate) use walk::{holds, memory_satisfies};

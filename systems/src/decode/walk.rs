@@ -398,7 +398,7 @@ enum Satisfied {
 
 /// Words of the packet that a header begins. Headers that begin none count as one word: the walker refuses them if
 /// it gets there.
-const fn packet_words(header: u32) -> usize {
+pub(crate) const fn packet_words(header: u32) -> usize {
     let count = header >> 16 & 0x3FFF;
     match header >> 30 {
         3 if header >> 8 & 0xFF == NOP as u32 && count == 0x3FFF => 1,

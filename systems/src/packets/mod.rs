@@ -33,7 +33,7 @@ mod release_mem;
 mod rewind;
 mod set_base;
 mod set_predication;
-mod set_registers;
+pub(crate) mod set_registers;
 mod wait_flip;
 mod wait_reg_mem;
 mod words;

@@ -107,7 +107,7 @@ pub(super) fn write_run(
 }
 
 /// Whether a run of registers is more than user data (which draws copy by themselves) or console tags.
-fn changes_state(bank: RegisterBank, first: usize, count: usize) -> bool {
+pub(crate) fn changes_state(bank: RegisterBank, first: usize, count: usize) -> bool {
     let within = |start: usize, size: usize| first >= start && first + count <= start + size;
     match bank {
         RegisterBank::Context => true,

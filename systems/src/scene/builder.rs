@@ -1,10 +1,10 @@
 //! Scenes written by hand: for tests, examples and small experiments.
 
-use relic_core::{GuestAddress, GuestRange};
+use relic_core::{GuestAddress, GuestRange, QueueId};
 
 use super::{
     compare::Rule,
-    pm4cap::{Event, Scene, SceneSubmission},
+    script::{Event, Scene, SceneSubmission},
 };
 
 /// Command memory of a hand-made scene: one page for each submission, 1 MiB in all.
@@ -46,13 +46,17 @@ impl SceneBuilder {
     /// Zeroed memory, no submissions.
     #[must_use]
     pub fn new() -> Self {
-        let region = |start, size| Event::Region(GuestRange::new(GuestAddress(start), size));
+        let region = |start, size| Event::Region {
+            range: GuestRange::new(GuestAddress(start), size),
+            pool: None,
+        };
         Self {
             scene: Scene {
                 address_mask: 0xFFFF_FFFF_FFFF,
                 chip: 1010,
                 ngg: true,
                 meta: Vec::new(),
+                pages: Vec::new(),
                 events: vec![region(COMMANDS, 0x10_0000), region(DATA, 0x1_0000)],
             },
             submissions: 0,
@@ -79,7 +83,7 @@ impl SceneBuilder {
     #[must_use]
     pub fn map(mut self, start: u64, size: u64) -> Self {
         let range = GuestRange::new(GuestAddress(start), size);
-        self.scene.events.push(Event::Region(range));
+        self.scene.events.push(Event::Region { range, pool: None });
         self
     }
 
@@ -102,11 +106,13 @@ impl SceneBuilder {
         self.submissions += 1;
         self = self.write(address, &words);
         let buffers = vec![(GuestAddress(address), words.len() as u32)];
-        self.scene.events.push(Event::Submit(SceneSubmission {
-            queue,
-            index: 0,
-            buffers,
-        }));
+        let queue = match queue {
+            0 => QueueId::GRAPHICS,
+            _ => QueueId::compute(0, 0),
+        };
+        self.scene
+            .events
+            .push(Event::Submit(SceneSubmission { queue, buffers }));
         self
     }
 

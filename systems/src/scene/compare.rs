@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// How an expectation is judged. An element is a texel of an image or 4 bytes of a buffer; so many permille of the
 /// elements may fail.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Rule {
     /// Bytes are equal.
     Exact {

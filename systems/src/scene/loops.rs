@@ -7,13 +7,12 @@ use relic_components::{
     Commands, Counters, Dispatches, Draws,
     work::{Completions, PendingLabels},
 };
-use relic_core::GuestAddress;
 use relic_schedules::{Label, PumpControl, Stage};
 
 use super::{
     clock::CpuClock,
     player::{PlayError, Player},
-    pm4cap::Event,
+    script::Event,
 };
 use crate::{
     gpu::GpuTimeline,
@@ -225,11 +224,6 @@ impl Player<'_> {
             counters.draws += dropped.0;
             counters.dispatches += dropped.1;
         }
-    }
-
-    /// The guest address behind one of the scene's.
-    pub(super) fn address(&self, address: GuestAddress) -> GuestAddress {
-        GuestAddress(address.0 & self.scene.address_mask)
     }
 }
 

@@ -12,28 +12,28 @@ use relic_components::{
     CommandBuffer, Counters, Message, NoGuest, Queue, QueueStatus, Submission, work::PendingLabels,
 };
 use relic_core::{
-    GuestMemory, GuestRange, Inbox, QueueId, SubmissionId,
-    gpu::{SurfaceLayout, SurfaceShape, SwizzleMode},
-    memory::{HostMapping, MapError},
+    GuestAddress, GuestMemory, GuestRange, Inbox, QueueId, SubmissionId,
+    gpu::{SurfaceShape, SwizzleMode},
 };
 use relic_schedules::{Label, PumpControl, Runtime, RuntimeBuilder, Stage, SystemTime, init_task_pool};
-use relic_vulkan::{Device, vk};
+use relic_vulkan::Device;
 
 use super::{
     clock::CpuClock,
     compare::Comparison,
     loops::{FrameTime, LoopTimes, Until},
-    pm4cap::{Event, ExpectedImage, Scene, SceneImage, SceneSubmission},
+    memory::SceneMemory,
+    script::{Event, ExpectedImage, Scene, SceneImage, SceneSubmission},
+    texels::{read_host_image, read_memory},
     wrong::WrongPictures,
 };
 use crate::{
     config::Config,
     decode::memory_satisfies,
     gpu::GpuTimeline,
-    prepare::images::ImageStore,
+    ingest::restore_queue,
     resources::Faults,
     runtime::{RuntimeError, RuntimeOptions, build},
-    settle::GpuRecording,
 };
 
 /// How to play.
@@ -52,6 +52,8 @@ pub struct PlayOptions<'a> {
     pub until: Until,
     /// Keep pictures of all images that are compared, not only of wrong ones.
     pub pictures: bool,
+    /// Find out which pages of guest memory are used. Tells the truth where the device is the CPU.
+    pub trace_memory: bool,
 }
 
 impl PlayOptions<'static> {
@@ -66,6 +68,7 @@ impl PlayOptions<'static> {
             loops: 0,
             until: Until::Render,
             pictures: false,
+            trace_memory: false,
         }
     }
 }
@@ -76,9 +79,6 @@ pub enum PlayError {
     /// The runtime can't start.
     #[error(transparent)]
     Runtime(#[from] RuntimeError),
-    /// Memory can't be had.
-    #[error(transparent)]
-    Memory(#[from] MapError),
     /// The script is wrong.
     #[error("event {event} of the scene: {reason}")]
     Script {
@@ -196,6 +196,8 @@ pub struct PlayReport {
     pub cold: Vec<FrameTime>,
     /// What the measured loops took.
     pub loops: Option<LoopTimes>,
+    /// Guest pages that were used, where that was asked for.
+    pub touched: Vec<GuestRange>,
 }
 
 impl PlayReport {
@@ -216,7 +218,12 @@ impl PlayReport {
 pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, PlayError> {
     let ending = Ending::of(scene).map_err(|reason| PlayError::Script { event: 0, reason })?;
     init_task_pool(options.config.pool_threads);
-    let memory = Arc::new(GuestMemory::new());
+    let pages = if options.trace_memory {
+        SceneMemory::traced(scene)
+    } else {
+        SceneMemory::new(scene)
+    };
+    let memory = Arc::clone(pages.memory());
     let inbox = Inbox::new(1024);
     let runtime_options = RuntimeOptions {
         memory: Arc::clone(&memory),
@@ -230,8 +237,8 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         runtime,
         inbox,
         memory,
+        pages,
         device: options.device.clone(),
-        mappings: Vec::new(),
         images: Vec::new(),
         timeout: options.timeout,
         submissions: 0,
@@ -254,8 +261,11 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         // the end of the process.
         return played.and(Err(PlayError::System("the runtime hangs".to_owned())));
     }
-    let player = ManuallyDrop::into_inner(player);
+    let mut player = ManuallyDrop::into_inner(player);
     played?;
+    if options.trace_memory {
+        player.report.touched = player.pages.touched().map_err(PlayError::System)?;
+    }
     player.finish()
 }
 
@@ -265,8 +275,8 @@ pub(super) struct Player<'a> {
     pub(super) runtime: Runtime,
     pub(super) inbox: Arc<Inbox<Message>>,
     memory: Arc<GuestMemory>,
+    pages: SceneMemory,
     pub(super) device: Device,
-    mappings: Vec<HostMapping>,
     images: Vec<&'a SceneImage>,
     pub(super) timeout: Duration,
     submissions: u64,
@@ -287,9 +297,7 @@ impl Drop for Player<'_> {
         let _ = self
             .device
             .wait(relic_vulkan::TimelineValue(submitted), Duration::from_secs(10));
-        for mapping in &self.mappings {
-            self.memory.unmap(mapping.guest());
-        }
+        self.pages.unmap_all();
         self.runtime
             .world_mut()
             .insert_resource(crate::imports::ImportStore::default());
@@ -333,17 +341,45 @@ impl<'a> Player<'a> {
 
     fn play(&mut self, event: &'a Event, overlap: bool) -> Result<(), PlayError> {
         match event {
-            Event::Region(range) => self.map(*range)?,
-            Event::Write { address, bytes } => {
-                let address = self.address(*address);
-                self.memory
-                    .reader()
-                    .write_bytes(address, bytes)
-                    .map_err(|error| self.script(error))?;
+            Event::Region { .. } | Event::Unmap(_) => self.apply(event)?,
+            Event::Write { .. } | Event::Pages { .. } => {
+                self.apply(event)?;
                 if overlap {
                     self.send(Message::Poke)?;
                     self.settle()?;
                 }
+            }
+            Event::Queue(state) => {
+                let components = state.components();
+                let components =
+                    components.ok_or_else(|| self.script("a bank has another number of registers"))?;
+                restore_queue(self.runtime.world_mut(), state.queue, components);
+            }
+            Event::Shader {
+                code,
+                header,
+                binary_type,
+                code_size,
+            } => self.send(Message::RegisterShader {
+                code: self.address(*code),
+                header: self.address(*header),
+                binary_type: *binary_type,
+                code_size: *code_size,
+            })?,
+            Event::VideoOpened(handle) => self.send(Message::VideoOpened(*handle))?,
+            Event::VideoClosed(handle) => self.send(Message::VideoClosed(*handle))?,
+            Event::Buffers {
+                handle,
+                first,
+                buffers,
+            } => self.send(Message::BuffersRegistered {
+                handle: *handle,
+                first: *first,
+                buffers: buffers.clone(),
+            })?,
+            Event::Flip(request) => {
+                self.send(Message::Flip(*request))?;
+                self.settle()?;
             }
             Event::Submit(submission) => {
                 let clock = CpuClock::new();
@@ -403,13 +439,14 @@ impl<'a> Player<'a> {
         Ok(())
     }
 
-    fn map(&mut self, range: GuestRange) -> Result<(), PlayError> {
-        let mapping = HostMapping::new(range)?;
-        // SAFETY: the mapping lives until `drop`, which takes the range out of the table first.
-        unsafe { self.memory.map(range, mapping.as_ptr(), true, "scene") }
-            .map_err(|error| self.script(error))?;
-        self.mappings.push(mapping);
-        Ok(())
+    fn apply(&mut self, event: &Event) -> Result<(), PlayError> {
+        let applied = self.pages.apply(self.scene, event);
+        applied.map_err(|reason| self.script(reason))
+    }
+
+    /// The guest address behind one of the scene's.
+    fn address(&self, address: GuestAddress) -> GuestAddress {
+        self.pages.address(address)
     }
 
     fn send(&self, message: Message) -> Result<(), PlayError> {
@@ -420,11 +457,6 @@ impl<'a> Player<'a> {
 
     pub(super) fn submit(&mut self, submission: &SceneSubmission) -> Result<(), PlayError> {
         self.submissions += 1;
-        let queue = match submission.queue {
-            0 => QueueId::GRAPHICS,
-            1 => QueueId::compute(0, submission.index),
-            other => return Err(self.script(format!("queue kind {other} does not exist"))),
-        };
         let buffers = submission
             .buffers
             .iter()
@@ -435,7 +467,7 @@ impl<'a> Player<'a> {
             .collect();
         self.send(Message::Submit(Submission {
             id: SubmissionId(self.submissions),
-            queue,
+            queue: submission.queue,
             buffers,
         }))
     }
@@ -533,40 +565,10 @@ impl<'a> Player<'a> {
     /// Tight rows of an image: of the host image where the GPU has written one, else of memory.
     fn read_image(&mut self, expected: &ExpectedImage) -> Result<Vec<u8>, String> {
         let address = self.address(expected.address);
-        let world = self.runtime.world_mut();
-        let host = world
-            .resource::<ImageStore>()
-            .at(address)
-            .filter(|image| image.gpu_written);
-        let Some(image) = host.map(|image| image.image.clone()) else {
-            return self.read_memory(expected);
-        };
-        let aspect = if image.aspects().contains(vk::ImageAspectFlags::DEPTH) {
-            vk::ImageAspectFlags::DEPTH
-        } else {
-            vk::ImageAspectFlags::COLOR
-        };
-        let mut recording = world.resource_mut::<GpuRecording>();
-        let readback = recording
-            .recorder
-            .readback_image(
-                &image,
-                aspect,
-                0,
-                expected.layer..expected.layer.saturating_add(1),
-            )
-            .map_err(|error| error.to_string())?;
-        let value = self
-            .device
-            .submit(&mut recording.recorder)
-            .map_err(|error| error.to_string())?;
-        self.device
-            .wait(value, Duration::from_secs(10))
-            .map_err(|error| error.to_string())?;
-        let mut timeline = world.resource_mut::<GpuTimeline>();
-        timeline.submitted = value.0;
-        timeline.completed = value.0;
-        Ok(readback.bytes().map_err(|error| error.to_string())?.to_vec())
+        match read_host_image(self.runtime.world_mut(), address, expected.layer) {
+            Some(read) => read.map(|image| image.bytes),
+            None => self.read_memory(expected),
+        }
     }
 
     fn read_memory(&self, expected: &ExpectedImage) -> Result<Vec<u8>, String> {
@@ -586,23 +588,8 @@ impl<'a> Player<'a> {
             levels: info.levels,
             ..SurfaceShape::flat(mode, expected.texel, expected.width, expected.height, info.xor)
         };
-        let layout = SurfaceLayout::new(shape).map_err(|error| error.to_string())?;
         let address = self.address(expected.address);
-        let reader = self.memory.reader();
-        // Before anything is allocated: the sizes are the file's.
-        if !reader.is_mapped(GuestRange::new(address, layout.size())) {
-            return Err(format!("{layout:?} at {address} is not in mapped memory"));
-        }
-        let mut tiled = vec![0; layout.size() as usize];
-        reader
-            .read_bytes(address, &mut tiled)
-            .map_err(|error| error.to_string())?;
-        let mut rows = vec![0; expected.bytes.len()];
-        if layout.detile(0, expected.layer, &tiled, &mut rows) {
-            Ok(rows)
-        } else {
-            Err(format!("internal: {layout:?} does not fit"))
-        }
+        read_memory(&self.memory.reader(), address, shape, expected.layer)
     }
 
     fn finish(mut self) -> Result<PlayReport, PlayError> {

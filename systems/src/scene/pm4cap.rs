@@ -6,123 +6,12 @@
 use std::{fmt, io::Read as _};
 
 use flate2::read::ZlibDecoder;
-use relic_core::{GuestAddress, GuestRange};
+use relic_core::{GuestAddress, GuestRange, QueueId};
 
-use super::compare::Rule;
-
-/// A parsed scene.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Scene {
-    /// AND this with every GPU address before it is looked up.
-    pub address_mask: u64,
-    /// 1010 or 1030.
-    pub chip: u32,
-    /// Vertex shaders are merged ones.
-    pub ngg: bool,
-    /// `key=value` lines.
-    pub meta: Vec<(String, String)>,
-    /// What happens, in order.
-    pub events: Vec<Event>,
-}
-
-impl Scene {
-    /// Value of a meta key.
-    #[must_use]
-    pub fn meta(&self, key: &str) -> Option<&str> {
-        self.meta
-            .iter()
-            .find(|(own, _)| own == key)
-            .map(|(_, value)| value.as_str())
-    }
-}
-
-/// One step of the script.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Event {
-    /// Guest memory comes into being, zeroed.
-    Region(GuestRange),
-    /// The CPU writes memory.
-    Write {
-        /// Where.
-        address: GuestAddress,
-        /// What.
-        bytes: Vec<u8>,
-    },
-    /// Work is submitted.
-    Submit(SceneSubmission),
-    /// A frame has ended.
-    Frame(u32),
-    /// A buffer must hold this now.
-    ExpectBuffer {
-        /// First byte; 0 when the place is unknown.
-        address: GuestAddress,
-        /// Its name.
-        name: String,
-        /// How to compare.
-        rule: Rule,
-        /// The bytes.
-        bytes: Vec<u8>,
-    },
-    /// An image must hold this now.
-    ExpectImage(ExpectedImage),
-    /// An image exists: informative.
-    Image(SceneImage),
-}
-
-/// A submission of a scene.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SceneSubmission {
-    /// 0 graphics, 1 compute.
-    pub queue: u32,
-    /// Index among the queues of the kind.
-    pub index: u32,
-    /// Command buffers: address, words.
-    pub buffers: Vec<(GuestAddress, u32)>,
-}
-
-/// An image that a scene uses.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SceneImage {
-    /// First byte, without pipe/bank XOR.
-    pub address: GuestAddress,
-    /// `VkFormat` number.
-    pub format: u32,
-    /// Width, height, depth.
-    pub extent: [u32; 3],
-    /// Array layers.
-    pub layers: u32,
-    /// Mip levels.
-    pub levels: u32,
-    /// Swizzle mode.
-    pub mode: u32,
-    /// Pipe/bank XOR.
-    pub xor: u32,
-    /// Its name.
-    pub name: String,
-}
-
-/// What an image must hold.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExpectedImage {
-    /// First byte of the image.
-    pub address: GuestAddress,
-    /// `VkFormat` number.
-    pub format: u32,
-    /// Width in texels.
-    pub width: u32,
-    /// Height in texels.
-    pub height: u32,
-    /// Array layer.
-    pub layer: u32,
-    /// Bytes of a texel.
-    pub texel: u32,
-    /// Its name.
-    pub name: String,
-    /// How to compare.
-    pub rule: Rule,
-    /// Tight rows, top row first.
-    pub bytes: Vec<u8>,
-}
+use super::{
+    compare::Rule,
+    script::{Event, ExpectedImage, Scene, SceneImage, SceneSubmission},
+};
 
 /// Why a file is no scene.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -186,6 +75,7 @@ pub fn parse(file: &[u8]) -> Result<Scene, SceneError> {
         chip: header.u32(24)?,
         ngg: flags & 1 != 0,
         meta: Vec::new(),
+        pages: Vec::new(),
         events: Vec::new(),
     };
     header.u64(56)?;
@@ -371,9 +261,10 @@ impl Chunk {
                     "region {address:#x} of {size:#x} bytes lies beyond 47 bits of address"
                 )));
             }
-            scene
-                .events
-                .push(Event::Region(GuestRange::new(GuestAddress(address), size)));
+            scene.events.push(Event::Region {
+                range: GuestRange::new(GuestAddress(address), size),
+                pool: None,
+            });
         }
         if !self.data.len().is_multiple_of(32) {
             return Err(self.wrong("its size is no multiple of 32"));
@@ -403,11 +294,14 @@ impl Chunk {
         let buffers = (0..u64::from(count))
             .map(|i| Ok((GuestAddress(fields.u64(16 + 16 * i)?), fields.u32(24 + 16 * i)?)))
             .collect::<Result<Vec<_>, SceneError>>()?;
-        scene.events.push(Event::Submit(SceneSubmission {
-            queue: fields.u32(0)?,
-            index: fields.u32(4)?,
-            buffers,
-        }));
+        let queue = match (fields.u32(0)?, fields.u32(4)?) {
+            (0, _) => QueueId::GRAPHICS,
+            (1, index) if index < 1 << 16 => QueueId::compute(0, index),
+            (kind, index) => return Err(self.wrong(format!("queue {index} of kind {kind} does not exist"))),
+        };
+        scene
+            .events
+            .push(Event::Submit(SceneSubmission { queue, buffers }));
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! Pictures of images that came out wrong.
 
-use super::pm4cap::ExpectedImage;
+use super::script::ExpectedImage;
 use crate::frame::picture::Picture;
 
 /// What an image should have been, what it is, and where they differ.

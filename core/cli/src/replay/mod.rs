@@ -16,7 +16,7 @@ use relic_systems::{
     config::Config,
     frame::picture::write_png,
     gpu::open_device,
-    scene::{Outcome, PlayOptions, PlayReport, Until, play, pm4cap},
+    scene::{Outcome, PlayOptions, PlayReport, Until, play},
 };
 
 use self::report::SceneReport;
@@ -28,7 +28,7 @@ use crate::{EXIT_FAILED, failure::Failure, output};
 /// layer complains, or a packet is refused or a queue still waits at the end of a scene that does not ask for it.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Scenes (.pm4cap)
+    /// Scenes (.scene, .pm4cap)
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Without a window. There is none yet, so this is always so
@@ -218,8 +218,7 @@ fn read_base(path: &Path) -> Result<HashMap<String, SceneReport>, Failure> {
 
 /// Plays a file, and `times - 1` times more for its cold frames alone.
 fn play_file(file: &Path, options: &PlayOptions<'_>, times: u32) -> Result<PlayReport, Failure> {
-    let bytes = fs::read(file).map_err(Failure::io("reading", file))?;
-    let scene = pm4cap::parse(&bytes).map_err(Failure::work("parsing the scene"))?;
+    let scene = crate::scene::read(file)?;
     let mut report = play(&scene, options).map_err(Failure::work("playing the scene"))?;
     for _ in 1..times {
         let again = play(&scene, options).map_err(Failure::work("playing the scene again"))?;
