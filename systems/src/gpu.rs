@@ -31,7 +31,22 @@ pub struct Gpu {
 /// # Errors
 /// When there is none; the text says what each device lacks.
 pub fn open_device(validation: bool, name_filter: Option<String>) -> Result<Device, DeviceError> {
+    Device::open(&options(validation, name_filter))
+}
+
+/// As [`open_device`], and commands can be kept and recorded again.
+///
+/// # Errors
+/// As [`open_device`].
+pub fn open_tapped_device(validation: bool, name_filter: Option<String>) -> Result<Device, DeviceError> {
     Device::open(&DeviceOptions {
+        tap: true,
+        ..options(validation, name_filter)
+    })
+}
+
+fn options(validation: bool, name_filter: Option<String>) -> DeviceOptions {
+    DeviceOptions {
         validation: if validation {
             Validation::On
         } else {
@@ -40,7 +55,8 @@ pub fn open_device(validation: bool, name_filter: Option<String>) -> Result<Devi
         name_filter,
         // Guest memory reaches the device by import; copies are not built yet.
         required: vec![Feature::ExternalMemoryHost],
-    })
+        tap: false,
+    }
 }
 
 impl Gpu {

@@ -32,7 +32,8 @@ pub mod timeline;
 pub use ash::vk;
 
 pub use device::{
-    Device, DeviceOptions, DeviceReport, EnabledFeatures, Feature, Limits, Need, RetireCounts, Validation,
+    CommandLog, Device, DeviceOptions, DeviceReport, EnabledFeatures, Feature, Limits, Need, RetireCounts,
+    Validation,
 };
 pub use error::{
     DeviceError, DeviceLacks, DriverError, ImageError, ImportError, MemoryError, PipelineError,

@@ -786,3 +786,57 @@ fn timestamps_grow() {
     let times = pool.nanoseconds().unwrap();
     assert!(times[0].is_some() && times[0] <= times[1], "{times:?}");
 }
+
+/// What the tap kept makes the same picture, though the first of it is gone: other commands have drawn since.
+#[test]
+fn kept_commands_recorded_again_do_the_same() {
+    let Some(device) = device() else { return };
+    let pipeline = triangle(&device, |_| {}).unwrap();
+    let image = target(&device, "target");
+    let view = image.whole_view().unwrap();
+    let mut stream = device.create_stream(StreamDescription::default());
+    let mut recorder = device.create_recorder();
+    let draw = |recorder: &mut Recorder, stream: &mut StreamBuffer, colour, clear| {
+        let clear = LoadOp::Clear(ClearValue::Float(clear));
+        let attachments = [Some(Attachment::new(&view, clear))];
+        recorder.begin_rendering(&RenderingInfo {
+            area: area(),
+            layers: 1,
+            colour: &attachments,
+            depth: None,
+            stencil: None,
+        });
+        recorder.bind_graphics(&pipeline);
+        recorder.set_viewports(&[viewport()]);
+        recorder.set_scissors(&[area()]);
+        push_colour(recorder, stream, pipeline.layout(), colour);
+        recorder.draw(0..3, 0..1);
+        recorder.end_rendering();
+    };
+    // The image is in its use before, so that the kept commands begin where they did.
+    draw(&mut recorder, &mut stream, [0.0; 4], [0.0; 4]);
+    settle(&device, device.submit(&mut recorder).unwrap());
+    device.keep_commands();
+    draw(
+        &mut recorder,
+        &mut stream,
+        [1.0, 0.0, 0.0, 1.0],
+        [0.0, 0.0, 1.0, 1.0],
+    );
+    let log = device.take_commands();
+    assert!(log.len() >= 6, "{log:?}");
+    settle(&device, device.submit(&mut recorder).unwrap());
+    draw(&mut recorder, &mut stream, [0.0; 4], [0.0; 4]);
+    let mut rounds = 0;
+    // SAFETY: pipeline, image and stream are alive.
+    unsafe { device.record_again(&log, 3, || rounds += 1) }.unwrap();
+    assert_eq!(rounds, 4);
+    let command = recorder.raw().unwrap();
+    // SAFETY: as above, and the command buffer is the recorder's open one.
+    unsafe { log.record(command) };
+    let readback = recorder
+        .readback_image(&image, vk::ImageAspectFlags::COLOR, 0, 0..1)
+        .unwrap();
+    settle(&device, device.submit(&mut recorder).unwrap());
+    assert_triangle(&words(readback.bytes().unwrap()), 0xFF00_00FF, 0xFFFF_0000);
+}

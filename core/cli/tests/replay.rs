@@ -102,6 +102,8 @@ fn loops_end_at_the_stage_asked_for() {
         let counters = report["loops"]["counters"].as_array().unwrap();
         let batches = counters.iter().find(|counter| counter[0] == "batches").unwrap();
         assert_eq!(batches[1] == 1, until == "render", "{until}: {batches}");
+        let native = report["loops"]["native_us"].as_f64().unwrap();
+        assert_eq!(native > 0.0, until == "record" || until == "render", "{report}");
         let runs = runs(report);
         for (at, stage) in stages.into_iter().enumerate() {
             assert_eq!(runs(stage) >= 5, at < reached, "{until}, {stage}: {stdout}");

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// How far measured loops go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
     /// Packets to rows.
     Decode,
@@ -67,6 +67,10 @@ pub struct LoopTimes {
     pub frames: Vec<FrameTime>,
     /// Resident memory of the process in bytes: loops before, and how much.
     pub resident: Vec<(u32, u64)>,
+    /// Vulkan commands of a loop, where it records any and the device has a tap.
+    pub commands: usize,
+    /// CPU time of recording these commands again and nothing else, time after time.
+    pub native: Vec<Duration>,
 }
 
 impl LoopTimes {
@@ -147,8 +151,43 @@ impl Player<'_> {
                 }
             }
         }
+        if until >= Until::Record {
+            self.record_natively(&mut times, loops, &clock)?;
+        }
         self.report.loops = Some(times);
         Ok(())
+    }
+
+    /// The floor: the commands of one more loop, recorded again without the work of finding out which they are.
+    fn record_natively(
+        &mut self,
+        times: &mut LoopTimes,
+        loops: u32,
+        clock: &CpuClock,
+    ) -> Result<(), PlayError> {
+        self.device.keep_commands();
+        let scene = self.scene;
+        for event in &scene.events {
+            if let Event::Submit(submission) = event {
+                self.submit(submission)?;
+                self.settle_until(times.until)?;
+            }
+        }
+        let log = self.device.take_commands();
+        if log.is_empty() {
+            return Ok(());
+        }
+        times.commands = log.len();
+        let mut last = None;
+        // SAFETY: pipelines, buffers and images stay, as no frame ends meanwhile; neither do the stream's buffers move.
+        let recorded = unsafe {
+            self.device.record_again(&log, loops as usize, || {
+                let now = clock.now();
+                times.native.extend(last.map(|last| now.saturating_sub(last)));
+                last = Some(now);
+            })
+        };
+        recorded.map_err(|error| PlayError::System(error.to_string()))
     }
 
     /// Runs Submit until a submission is done, as far as `until`; sleeps while the GPU works.

@@ -4,10 +4,12 @@ pub mod feature;
 pub mod report;
 pub(crate) mod retire;
 mod select;
+pub(crate) mod tap;
 
 pub use feature::{EnabledFeatures, Feature, Need};
 pub use report::{DeviceReport, Limits};
 pub use retire::RetireCounts;
+pub use tap::CommandLog;
 
 use crate::error::{DeviceError, DriverError, During};
 use crate::image::sampler::SamplerCache;
@@ -17,6 +19,7 @@ use crate::timeline::TimelineValue;
 use ash::{ext, khr, vk};
 use parking_lot::Mutex;
 use retire::{RetireList, Retired};
+use std::ffi::{CStr, c_void};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
@@ -39,6 +42,8 @@ pub struct DeviceOptions {
     pub name_filter: Option<String>,
     /// Optional features that this caller can't do without.
     pub required: Vec<Feature>,
+    /// Commands can be kept and recorded again ([`Device::keep_commands`]). Costs a call each.
+    pub tap: bool,
 }
 
 /// An open device. Cheap to clone.
@@ -58,6 +63,9 @@ pub(crate) struct DeviceInner {
     pub(crate) retire: Mutex<RetireList>,
     pub(crate) allocator: ManuallyDrop<vk_mem::Allocator>,
     pub(crate) push_descriptor: khr::push_descriptor::Device,
+    /// The functions behind it, with the tap in front where there is one.
+    pub(crate) push_calls: khr::push_descriptor::DeviceFn,
+    pub(crate) tap: bool,
     pub(crate) memory_host: Option<ext::external_memory_host::Device>,
     pub(crate) debug_utils: Option<ext::debug_utils::Device>,
     pub(crate) pipeline_cache: vk::PipelineCache,
@@ -98,7 +106,22 @@ impl Device {
             // SAFETY: the features are a chain of structs that live until the call returns, each with its extension.
             unsafe { instance.raw.create_device(choice.physical, &info, None) }
         });
-        let raw = raw.during("creating the Vulkan device")?;
+        let mut raw = raw.during("creating the Vulkan device")?;
+        let tapped = |name: &CStr| {
+            // SAFETY: the device was just made of this instance.
+            let driver = unsafe { instance.raw.get_device_proc_addr(raw.handle(), name.as_ptr()) };
+            let driver = driver.map_or(std::ptr::null(), |driver| driver as *const c_void);
+            if options.tap {
+                tap::put_before(name, driver)
+            } else {
+                driver
+            }
+        };
+        let push_calls = khr::push_descriptor::DeviceFn::load(tapped);
+        if options.tap {
+            // SAFETY: these are the device's functions, or fronts of theirs with the same types.
+            raw = unsafe { ash::Device::load_with(tapped, raw.handle()) };
+        }
         // Until `DeviceInner` exists, whatever fails below must not leave the device behind.
         let parts =
             Parts::create(&instance, &raw, choice.physical, choice.queue_family).inspect_err(|_| {
@@ -115,6 +138,8 @@ impl Device {
             retire: Mutex::default(),
             allocator: ManuallyDrop::new(parts.allocator),
             push_descriptor: khr::push_descriptor::Device::new(&instance.raw, &raw),
+            push_calls,
+            tap: options.tap,
             memory_host: has_host.then(|| ext::external_memory_host::Device::new(&instance.raw, &raw)),
             debug_utils: (instance.debug_utils && options.validation == Validation::On)
                 .then(|| ext::debug_utils::Device::new(&instance.raw, &raw)),
@@ -147,6 +172,66 @@ impl Device {
     #[must_use]
     pub fn raw(&self) -> (&ash::Device, &khr::push_descriptor::Device) {
         (&self.inner.raw, &self.inner.push_descriptor)
+    }
+
+    /// Keeps all commands that are recorded from now on. Nothing where the device was opened without a tap.
+    pub fn keep_commands(&self) {
+        if self.inner.tap {
+            tap::keep();
+        }
+    }
+
+    /// Ends keeping, and gives what was kept.
+    #[must_use]
+    pub fn take_commands(&self) -> CommandLog {
+        tap::take()
+    }
+
+    /// Records kept commands into a command buffer that is thrown away, `times` times over. `each` is called in front of
+    /// the first time and behind each.
+    ///
+    /// # Errors
+    /// When the driver gives no command buffer.
+    ///
+    /// # Safety
+    /// Everything that the commands name is alive.
+    pub unsafe fn record_again(
+        &self,
+        log: &CommandLog,
+        times: usize,
+        mut each: impl FnMut(),
+    ) -> Result<(), DriverError> {
+        let raw = &self.inner.raw;
+        let info = vk::CommandPoolCreateInfo::default()
+            .queue_family_index(self.inner.queue_family)
+            .flags(vk::CommandPoolCreateFlags::TRANSIENT);
+        // SAFETY: the device is alive.
+        let pool = unsafe { raw.create_command_pool(&info, None) }.during("creating a command pool")?;
+        let result = (|| {
+            let info = vk::CommandBufferAllocateInfo::default()
+                .command_pool(pool)
+                .level(vk::CommandBufferLevel::PRIMARY)
+                .command_buffer_count(1);
+            // SAFETY: the pool is this function's own.
+            let buffers = unsafe { raw.allocate_command_buffers(&info) }?;
+            each();
+            for _ in 0..times {
+                let info =
+                    vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
+                // SAFETY: nothing of the pool was ever submitted, and the caller's promise.
+                unsafe {
+                    raw.reset_command_pool(pool, vk::CommandPoolResetFlags::empty())?;
+                    raw.begin_command_buffer(buffers[0], &info)?;
+                    log.record(buffers[0]);
+                    raw.end_command_buffer(buffers[0])?;
+                }
+                each();
+            }
+            Ok(())
+        })();
+        // SAFETY: nothing of it was submitted.
+        unsafe { raw.destroy_command_pool(pool, None) };
+        result.during("recording commands again")
     }
 
     /// Whether `feature` is enabled.

@@ -4,7 +4,7 @@
 //! the recorder. Which of the two is nobody's business but the recorder's, except that a large layout wants all its
 //! descriptors in each call.
 
-use crate::device::Device;
+use crate::device::{Device, tap};
 use crate::error::{DriverError, During, PipelineError};
 use ash::vk;
 use ash::vk::Handle;
@@ -432,7 +432,11 @@ impl Device {
             .pipeline_layout(layout.raw)
             .set(0);
         // SAFETY: the entries are those of the layout, which is alive.
-        unsafe { self.inner.raw.create_descriptor_update_template(&info, None) }
-            .during("creating a descriptor update template")
+        let template = unsafe { self.inner.raw.create_descriptor_update_template(&info, None) }
+            .during("creating a descriptor update template")?;
+        if self.inner.tap {
+            tap::note_template(template, layout.descriptors as usize * size_of::<Info>());
+        }
+        Ok(template)
     }
 }

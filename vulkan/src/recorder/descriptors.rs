@@ -177,10 +177,7 @@ impl Recorder {
             // SAFETY: the command buffer is recording; the block has an entry for each descriptor of the layout, whose
             // kinds were compared above; what they name is alive.
             unsafe {
-                (device
-                    .push_descriptor
-                    .fp()
-                    .cmd_push_descriptor_set_with_template_khr)(
+                (device.push_calls.cmd_push_descriptor_set_with_template_khr)(
                     command,
                     template,
                     layout.raw(),
@@ -218,9 +215,14 @@ impl Recorder {
         if layout.inner.push {
             // SAFETY: the command buffer is recording; the infos outlive the call; what they name is alive.
             unsafe {
-                device
-                    .push_descriptor
-                    .cmd_push_descriptor_set(command, bind_point, layout.raw(), 0, &raw);
+                (device.push_calls.cmd_push_descriptor_set_khr)(
+                    command,
+                    bind_point,
+                    layout.raw(),
+                    0,
+                    raw.len() as u32,
+                    raw.as_ptr(),
+                );
             };
         } else {
             // SAFETY: the set is fresh, so nothing uses it; the rest as above.

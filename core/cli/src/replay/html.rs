@@ -102,6 +102,9 @@ fn timing(page: &mut String, report: &SceneReport) {
             loops.dispatches,
             loops.per_row()
         );
+        if let Some(line) = loops.beside_native() {
+            let _ = writeln!(page, "<p>{}.</p>", escape(&line));
+        }
         frames(page, "Frames, warm", &loops.frames);
     }
     frames(page, "Frames of the script, cold", &report.cold);

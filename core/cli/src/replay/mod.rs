@@ -15,7 +15,7 @@ use std::{
 use relic_systems::{
     config::Config,
     frame::picture::write_png,
-    gpu::open_device,
+    gpu::{open_device, open_tapped_device},
     scene::{Outcome, PlayOptions, PlayReport, Until, play},
 };
 
@@ -117,8 +117,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     config.validation |= arguments.validation;
     config.times |= arguments.times || arguments.cold || arguments.report != ReportTo::Text || base.is_some();
     config.gpu = arguments.gpu.clone().or(config.gpu);
-    let device =
-        open_device(config.validation, config.gpu.clone()).map_err(Failure::work("opening a GPU"))?;
+    let open = if arguments.loops > 0 {
+        open_tapped_device
+    } else {
+        open_device
+    };
+    let device = open(config.validation, config.gpu.clone()).map_err(Failure::work("opening a GPU"))?;
     if arguments.trace.is_some() {
         relic_core::trace::record();
     }

@@ -91,6 +91,12 @@ pub struct Loops {
     /// Resident memory of the process: loops before, bytes.
     #[serde(default)]
     pub resident: Vec<(u32, u64)>,
+    /// Vulkan commands of a loop.
+    #[serde(default)]
+    pub commands: usize,
+    /// Microseconds of recording just these commands (p50); 0 where that is not known.
+    #[serde(default)]
+    pub native_us: f64,
 }
 
 /// One buffer or image that was compared.
@@ -190,7 +196,22 @@ impl Loops {
             counters: named(&times.counters),
             frames: Frames::of(&times.frames),
             resident: times.resident.clone(),
+            commands: times.commands,
+            native_us: percentile(times.native.iter().copied(), 500).as_nanos() as f64 / 1000.0,
         }
+    }
+
+    /// The cost as a multiple of recording just the commands, in words.
+    pub fn beside_native(&self) -> Option<String> {
+        (self.native_us > 0.0).then(|| {
+            format!(
+                "recording just its {} Vulkan commands takes {:.0} us, {:.3} us a draw or dispatch: Relic takes {:.1} times that",
+                self.commands,
+                self.native_us,
+                self.native_us / self.rows(),
+                self.p50_us / self.native_us
+            )
+        })
     }
 
     /// Draws and dispatches of a loop, at least 1.
@@ -288,6 +309,9 @@ impl SceneReport {
                 loops.max_us,
                 loops.per_row()
             );
+            if let Some(line) = loops.beside_native() {
+                let _ = writeln!(text, "  {line}");
+            }
             let _ = writeln!(text, "  frames: {}", loops.frames.frame_ms.text());
         }
         if times && !self.cold.all.is_empty() {
