@@ -122,7 +122,7 @@ impl Recorder for StreamRecorder<'_> {
                 .imports
                 .slice(&self.gpu.device, self.memory, range, self.epoch)
                 .map_err(refuse)?;
-            let bytes: Vec<u8> = piece.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let bytes: SmallVec<[u8; 256]> = piece.iter().flat_map(|word| word.to_le_bytes()).collect();
             self.recording.recorder.update_buffer(slice, &bytes);
         }
         Ok(())
@@ -477,7 +477,8 @@ impl<'a> StreamRecorder<'a> {
                         .get(*walk)
                         .ok_or_else(|| refuse("internal: no walk".to_owned()))?;
                     let words = &chunk.flat[result.flat.0 as usize..result.flat.1 as usize];
-                    let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+                    let mut bytes: SmallVec<[u8; 256]> =
+                        words.iter().flat_map(|word| word.to_le_bytes()).collect();
                     // The shader reads whole vectors of four words.
                     bytes.resize(bytes.len().next_multiple_of(16), 0);
                     let until = self.gpu.device.next_value();

@@ -1,5 +1,6 @@
 //! Registers to Vulkan state. What Vulkan or Relic can't express is refused by register, bit and value.
 
+use arrayvec::ArrayVec;
 use ash::vk;
 use relic_components::batch::StateSnapshot;
 use relic_core::gpu::{Dimension, SurfaceShape, SwizzleMode, colour::ColourFormat};
@@ -7,6 +8,7 @@ use relic_recompiler::NumericClass;
 use relic_vulkan::{
     BlendEquation, BlendTarget, DepthBias, DepthState, StencilFace, StencilState, TopologyClass, Viewport,
 };
+use smallvec::SmallVec;
 
 use super::surface::{Surface, surface_base};
 use crate::registers::{COLOUR_STRIDE, context as r, context_name};
@@ -34,9 +36,9 @@ pub struct FixedState {
     /// Three vertices are three corners of a rectangle, and a geometry shader adds the fourth.
     pub rect_list: bool,
     /// Formats by slot, up to the last one in use.
-    pub formats: Vec<vk::Format>,
+    pub formats: SmallVec<[vk::Format; 8]>,
     /// Blending by slot.
-    pub blend: Vec<BlendTarget>,
+    pub blend: SmallVec<[BlendTarget; 8]>,
     /// Format of the depth target, or `UNDEFINED`.
     pub depth_format: vk::Format,
     /// Whether the depth target has stencil.
@@ -135,8 +137,8 @@ pub fn draw_state(state: &StateSnapshot) -> Result<DrawState, String> {
     let (topology, class) = topology(state.primitive_type)?;
     let mut colour = [None; 8];
     let mut classes = [NumericClass::Float; 8];
-    let mut formats = Vec::new();
-    let mut blend = Vec::new();
+    let mut formats = SmallVec::new();
+    let mut blend = SmallVec::new();
     let control = known(state, r::CB_COLOR_CONTROL, 1 | 7 << 4 | 0xFF << 16)?;
     let rop = control >> 16 & 0xFF;
     match control >> 4 & 7 {
@@ -646,7 +648,7 @@ fn scissor(state: &StateSnapshot) -> Result<vk::Rect2D, String> {
             words[r::PA_SC_CLIPRECT_RULE]
         ));
     }
-    let mut all = vec![
+    let mut all = ArrayVec::<_, 4>::from_iter([
         corners(
             words[r::PA_SC_SCREEN_SCISSOR_TL],
             words[r::PA_SC_SCREEN_SCISSOR_BR],
@@ -662,7 +664,7 @@ fn scissor(state: &StateSnapshot) -> Result<vk::Rect2D, String> {
             words[r::PA_SC_GENERIC_SCISSOR_BR],
             0x7FFF,
         ),
-    ];
+    ]);
     if bit(words[r::PA_SC_MODE_CNTL_0], 1) {
         all.push(corners(
             words[r::PA_SC_VPORT_SCISSOR_0_TL],

@@ -11,7 +11,7 @@ use relic_schedules::{Label, PumpControl, Stage};
 
 use super::{
     clock::CpuClock,
-    player::{PlayError, Player},
+    player::{PlayError, PlayOptions, Player},
     script::Event,
 };
 use crate::{
@@ -98,7 +98,8 @@ const RESIDENT_SAMPLES: u32 = 50;
 
 impl Player<'_> {
     /// Plays all submissions again, and again.
-    pub(super) fn play_loops(&mut self, loops: u32, until: Until) -> Result<(), PlayError> {
+    pub(super) fn play_loops(&mut self, options: &PlayOptions<'_>) -> Result<(), PlayError> {
+        let (loops, until) = (options.loops, options.until);
         if loops == 0 || !self.faults().is_empty() {
             return Ok(());
         }
@@ -143,6 +144,7 @@ impl Player<'_> {
             if open {
                 end(&mut frame);
             }
+            (options.each_loop)();
             if round > 0 {
                 times.cpu.push(clock.now().saturating_sub(start));
                 times.counters = self.runtime.world().resource::<Counters>().since(&before);

@@ -50,6 +50,8 @@ pub struct PlayOptions<'a> {
     pub loops: u32,
     /// How far these loops go.
     pub until: Until,
+    /// Called behind each loop, the first unmeasured one included.
+    pub each_loop: &'a dyn Fn(),
     /// Keep pictures of all images that are compared, not only of wrong ones.
     pub pictures: bool,
     /// Find out which pages of guest memory are used. Tells the truth where the device is the CPU.
@@ -67,6 +69,7 @@ impl PlayOptions<'static> {
             timeout: Duration::from_secs(300),
             loops: 0,
             until: Until::Render,
+            each_loop: &|| (),
             pictures: false,
             trace_memory: false,
         }
@@ -253,9 +256,7 @@ pub fn play(scene: &Scene, options: &PlayOptions<'_>) -> Result<PlayReport, Play
         },
     };
     let mut player = ManuallyDrop::new(player);
-    let played = player
-        .play_all()
-        .and_then(|()| player.play_loops(options.loops, options.until));
+    let played = player.play_all().and_then(|()| player.play_loops(options));
     if player.stalled {
         // The GPU, or a driver in a thread of the pool, hangs: dropping what it works on would hang too. It is left to
         // the end of the process.
