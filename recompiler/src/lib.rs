@@ -166,7 +166,10 @@ fn build(
     }
     check(&function, "the resource pass")?;
     for inst in function.placed() {
-        let stores = matches!(inst.op, ir::Op::StorePointer | ir::Op::AtomicPointer);
+        let stores = matches!(
+            inst.op,
+            ir::Op::StorePointer | ir::Op::AtomicPointer | ir::Op::AtomicPointer64
+        );
         interface.stores_through_pointers |= stores;
         interface.follows_pointers |= stores || inst.op == ir::Op::LoadPointer;
     }

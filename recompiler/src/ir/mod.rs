@@ -92,6 +92,41 @@ pub(crate) enum Atomic {
     Xor,
     Inc,
     Dec,
+    /// The data less what is there.
+    ReverseSub,
+    /// The comparand's bits become the data's.
+    Insert,
+    /// The data less where it fits, the comparand more where not.
+    Wrap,
+    FAdd,
+    /// What is there stays where it is no number.
+    FMin,
+    FMax,
+    /// The comparison is of floats.
+    FCompareSwap,
+}
+
+impl Atomic {
+    /// Whether SPIR-V has it; others become loops of comparing exchanges.
+    pub fn is_native(self) -> bool {
+        !matches!(
+            self,
+            Self::Inc
+                | Self::Dec
+                | Self::ReverseSub
+                | Self::Insert
+                | Self::Wrap
+                | Self::FAdd
+                | Self::FMin
+                | Self::FMax
+                | Self::FCompareSwap
+        )
+    }
+
+    /// Whether it takes a comparand beside its data.
+    pub fn compares(self) -> bool {
+        matches!(self, Self::CompareSwap | Self::FCompareSwap)
+    }
 }
 
 /// How an image sample picks its level.

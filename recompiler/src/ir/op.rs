@@ -270,6 +270,8 @@ ops! {
     StorePointer "store_pointer" Void (U64, U32, Bool) Writes;
     /// (guest address, value, comparand, active).
     AtomicPointer "atomic_pointer" U32 (U64, U32, U32, Bool) Writes;
+    /// As `AtomicPointer` on two words.
+    AtomicPointer64 "atomic_pointer_64" U64 (U64, U64, U64, Bool) Writes;
     /// (byte address).
     LoadShared "load_shared" U32 (U32) Reads;
     StoreShared "store_shared" Void (U32, U32, Bool) Writes;

@@ -5,6 +5,7 @@
 //! turns: a barrier then stands between a write and its reads only. Words are written again two exchanges later, and
 //! nobody gets that far before all have read, for the exchange between has a barrier of its own.
 
+use super::memory::Place;
 use super::{Emitted, Emitter};
 use crate::binary::StageRegisters;
 use crate::ir::{Atomic, Inst, Op, Type, Value};
@@ -155,6 +156,15 @@ impl Emitter<'_> {
         self.op(S::AccessChain, pointer, &[variable, index])
     }
 
+    fn scratch_place(&mut self, pointer: Word) -> Place {
+        Place {
+            pointer,
+            class: StorageClass::Workgroup,
+            element: self.u32(),
+            numbers: Type::U32,
+        }
+    }
+
     /// All threads of the group arrive, with what they wrote.
     fn meet(&mut self) -> Result<(), Reason> {
         let semantics = MemorySemantics::ACQUIRE_RELEASE | MemorySemantics::WORKGROUP_MEMORY;
@@ -234,7 +244,8 @@ impl Emitter<'_> {
         let half = self.op(S::ShiftRightLogical, word, &[lane, five])?;
         let own = self.fold2(S::IAdd, set, half)?;
         let own = self.scratch_element(own)?;
-        self.atomic(Atomic::Or, own, bit, bit, Type::U32, StorageClass::Workgroup)?;
+        let own = self.scratch_place(own);
+        self.atomic(Atomic::Or, own, bit, bit)?;
         self.meet()?;
         let mut bits = [zero; 2];
         for (word_of_half, place) in bits.iter_mut().zip(places) {
@@ -256,14 +267,8 @@ impl Emitter<'_> {
         let place = self.scratch_element(place)?;
         self.act(S::Store, vec![Operand::IdRef(place), Operand::IdRef(last)])?;
         self.meet()?;
-        self.atomic(
-            Atomic::UMin,
-            place,
-            proposal,
-            proposal,
-            Type::U32,
-            StorageClass::Workgroup,
-        )?;
+        let least = self.scratch_place(place);
+        self.atomic(Atomic::UMin, least, proposal, proposal)?;
         self.meet()?;
         let first = self.op(S::Load, word, &[place])?;
         self.meet_behind()?;

@@ -264,6 +264,10 @@ impl Emitter<'_> {
         match class {
             NumberClass::Uint | NumberClass::Sint => mask(self, value),
             NumberClass::Float if bits == 32 && !d16 => Ok(value),
+            NumberClass::Float if bits == 32 => {
+                let value = self.unpack_half(value, 0)?;
+                self.op(S::Bitcast, word, &[value])
+            }
             NumberClass::Float if bits == 16 && d16 => mask(self, value),
             NumberClass::Float if bits == 16 => {
                 let half = self.narrowed(value, false)?;

@@ -2,6 +2,7 @@
 //!
 //! Cube maps are bound as arrays of their faces: the guest computes face and coordinates itself.
 
+use super::memory::Place;
 use super::{Emitted, Emitter};
 use crate::binary::Features;
 use crate::ir::{AccessKind, ImageOp, Inst, Level, Type};
@@ -202,34 +203,18 @@ impl Emitter<'_> {
                 let component = self.component_type(class);
                 let pointer_type = self.b.type_pointer(None, StorageClass::Image, component);
                 let zero = self.word(0);
-                let pointer = self.op(S::ImageTexelPointer, pointer_type, &[variable, coordinate, zero])?;
-                let old = if class == NumericClass::Sint {
-                    let (data, comparand) = (
-                        self.op(S::Bitcast, component, &[x[count]])?,
-                        self.op(S::Bitcast, component, &[x[count + 1]])?,
-                    );
-                    let old = self.atomic_typed(atomic, pointer, data, comparand, component)?;
-                    let word = self.u32();
-                    self.op(S::Bitcast, word, &[old])?
-                } else {
-                    self.atomic(
-                        atomic,
-                        pointer,
-                        x[count],
-                        x[count + 1],
-                        Type::U32,
-                        StorageClass::Image,
-                    )?
+                let place = Place {
+                    pointer: self.op(S::ImageTexelPointer, pointer_type, &[variable, coordinate, zero])?,
+                    class: StorageClass::Image,
+                    element: component,
+                    numbers: Type::U32,
                 };
+                let old = self.atomic(atomic, place, x[count], x[count + 1])?;
                 let vector = self.vector(Type::U32, 4);
                 self.op(S::CompositeConstruct, vector, &[old, zero, zero, zero])
             }
             ImageOp::Size => self.size(ty, variable, dim, x[0]),
         }
-    }
-
-    fn atomic_typed(&mut self, _: crate::ir::Atomic, _: Word, _: Word, _: Word, _: Word) -> Emitted {
-        Err(Reason::Unsupported("atomics on signed image views"))
     }
 
     fn combine(&mut self, image_type: Word, image: Word, sampler: u32) -> Emitted {

@@ -6,8 +6,19 @@ use crate::ir::{AccessKind, Atomic, BufferWidth, Inst, Op, Type};
 use crate::plan::AccessFlags;
 use crate::refusal::Reason;
 use crate::specialization::FlatLocation;
-use rspirv::dr::Operand;
+use rspirv::dr::{Instruction, Operand};
 use rspirv::spirv::{Capability, Decoration, MemorySemantics, Op as S, Scope, StorageClass, Word};
+
+/// What an atomic works on.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub pointer: Word,
+    pub class: StorageClass,
+    /// Type of what lies there.
+    pub element: Word,
+    /// What atomics take it for: `U32` or `U64`.
+    pub numbers: Type,
+}
 
 impl Emitter<'_> {
     pub(super) fn shared_words(&self) -> u32 {
@@ -143,6 +154,16 @@ impl Emitter<'_> {
         let pointer = self.b.type_pointer(None, StorageClass::StorageBuffer, element);
         let zero = self.word(0);
         self.op(S::AccessChain, pointer, &[variable, zero, index])
+    }
+
+    fn storage_place(&mut self, descriptor: u32, numbers: Type, index: Word) -> Result<Place, Reason> {
+        let bits = if numbers == Type::U64 { 64 } else { 32 };
+        Ok(Place {
+            pointer: self.element(descriptor, bits, index)?,
+            class: StorageClass::StorageBuffer,
+            element: self.ty(numbers),
+            numbers,
+        })
     }
 
     pub(super) fn fold2(&mut self, opcode: S, a: Word, b: Word) -> Emitted {
@@ -336,29 +357,12 @@ impl Emitter<'_> {
         let x: Vec<Word> = inst.operands.iter().map(|operand| self.id(*operand)).collect();
         match inst.op {
             Op::Barrier => return self.barrier(),
-            Op::LoadShared => {
-                let pointer = self.shared_element(x[0])?;
-                let word = self.u32();
-                return self.op(S::Load, word, &[pointer]);
-            }
+            Op::LoadShared => return self.load_shared(x[0]),
             Op::StoreShared => {
-                let pointer = self.shared_element(x[0])?;
-                self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(x[1])])?;
+                self.store_shared(x[0], x[1])?;
                 return Ok(0);
             }
-            Op::AtomicShared => {
-                let AccessKind::Buffer {
-                    atomic: Some(atomic), ..
-                } = self.access_kind(inst)?
-                else {
-                    return Err(Reason::Internal(String::from("an atomic without its operation")));
-                };
-                let pointer = self.shared_element(x[0])?;
-                return self.atomic(atomic, pointer, x[1], x[2], Type::U32, StorageClass::Workgroup);
-            }
-            Op::AtomicShared64 => {
-                return Err(Reason::Unsupported("64-bit atomics on local data share"));
-            }
+            Op::AtomicShared | Op::AtomicShared64 => return self.atomic_shared(inst, &x),
             _ => {}
         }
         let access = self.access_of(inst)?;
@@ -438,15 +442,8 @@ impl Emitter<'_> {
                 let atomic =
                     atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
                 let index = self.dword_index(address)?;
-                let pointer = self.element(descriptor, 32, index)?;
-                self.atomic(
-                    atomic,
-                    pointer,
-                    x[2],
-                    x[3],
-                    Type::U32,
-                    StorageClass::StorageBuffer,
-                )
+                let place = self.storage_place(descriptor, Type::U32, index)?;
+                self.atomic(atomic, place, x[2], x[3])
             }
             _ => {
                 let atomic =
@@ -456,15 +453,8 @@ impl Emitter<'_> {
                 self.need("Int64", Capability::Int64);
                 let three = self.word(3);
                 let index = self.fold2(S::ShiftRightLogical, address, three)?;
-                let pointer = self.element(descriptor, 64, index)?;
-                self.atomic(
-                    atomic,
-                    pointer,
-                    x[2],
-                    x[3],
-                    Type::U64,
-                    StorageClass::StorageBuffer,
-                )
+                let place = self.storage_place(descriptor, Type::U64, index)?;
+                self.atomic(atomic, place, x[2], x[3])
             }
         }
     }
@@ -498,7 +488,8 @@ impl Emitter<'_> {
         Ok(0)
     }
 
-    fn shared_element(&mut self, address: Word) -> Emitted {
+    /// The element of local data share that holds a byte address.
+    fn shared_element(&mut self, address: Word) -> Result<Place, Reason> {
         let words = self.shared_words();
         if words == 0 {
             return Err(Reason::Unsupported("local data share without a size in RSRC2"));
@@ -506,43 +497,99 @@ impl Emitter<'_> {
         if words * 4 > self.program.profile.max_shared_memory {
             return Err(Reason::Device("the workgroup memory that the program asks for"));
         }
-        let word = self.u32();
+        let (numbers, shift) = if self.wide_shared {
+            self.need_feature(
+                Features::SHARED_INT64_ATOMICS,
+                "64-bit atomics on workgroup memory",
+            )?;
+            self.need("Int64Atomics", Capability::Int64Atomics);
+            (Type::U64, 3)
+        } else {
+            (Type::U32, 2)
+        };
+        let elements = words * 4 >> shift;
+        let element = self.ty(numbers);
         let variable = match self.shared {
             Some(variable) => variable,
             None => {
-                let length = self.word(words);
-                let array = self.b.type_array(word, length);
+                let length = self.word(elements);
+                let array = self.b.type_array(element, length);
                 let variable = self.global_variable(array, StorageClass::Workgroup);
                 self.shared = Some(variable);
                 variable
             }
         };
-        let mut index = self.dword_index(address)?;
+        let shift = self.word(shift);
+        let mut index = self.fold2(S::ShiftRightLogical, address, shift)?;
         // Workgroup memory has no robustness: an index out of range must not be formed.
-        if self.known(index).is_none_or(|index| index >= words) {
-            let last = self.word(words - 1);
+        if self.known(index).is_none_or(|index| index >= elements) {
+            let (word, last) = (self.u32(), self.word(elements - 1));
             index = self.ext(word, rspirv::spirv::GlslStd450Op::UMin, &[index, last])?;
         }
-        let pointer = self.b.type_pointer(None, StorageClass::Workgroup, word);
-        self.op(S::AccessChain, pointer, &[variable, index])
+        let ty = self.b.type_pointer(None, StorageClass::Workgroup, element);
+        Ok(Place {
+            pointer: self.op(S::AccessChain, ty, &[variable, index])?,
+            class: StorageClass::Workgroup,
+            element,
+            numbers,
+        })
     }
 
-    pub(super) fn atomic(
-        &mut self,
-        atomic: Atomic,
-        pointer: Word,
-        data: Word,
-        comparand: Word,
-        ty: Type,
-        class: StorageClass,
-    ) -> Emitted {
-        let ty = self.ty(ty);
-        let scope = self.word(if class == StorageClass::Workgroup {
-            Scope::Workgroup as u32
-        } else {
-            Scope::Device as u32
-        });
-        let relaxed = self.word(0);
+    /// Bits below a byte address's dword in its 64-bit word.
+    fn half_shift(&mut self, address: Word) -> Emitted {
+        let (four, three) = (self.word(4), self.word(3));
+        let odd = self.fold2(S::BitwiseAnd, address, four)?;
+        self.fold2(S::ShiftLeftLogical, odd, three)
+    }
+
+    /// The dword that starts `shift` bits up in a 64-bit word.
+    fn half(&mut self, whole: Word, shift: Word) -> Emitted {
+        let (word, long) = (self.u32(), self.ty(Type::U64));
+        let shifted = self.op(S::ShiftRightLogical, long, &[whole, shift])?;
+        self.op(S::UConvert, word, &[shifted])
+    }
+
+    fn load_shared(&mut self, address: Word) -> Emitted {
+        let place = self.shared_element(address)?;
+        let value = self.op(S::Load, place.element, &[place.pointer])?;
+        if !self.wide_shared {
+            return Ok(value);
+        }
+        let shift = self.half_shift(address)?;
+        self.half(value, shift)
+    }
+
+    fn store_shared(&mut self, address: Word, value: Word) -> Result<(), Reason> {
+        let place = self.shared_element(address)?;
+        if self.wide_shared {
+            // The other half may be another lane's.
+            let shift = self.half_shift(address)?;
+            self.looping_atomic(Atomic::Swap, place, Some(shift), value, value)?;
+            return Ok(());
+        }
+        self.act(
+            S::Store,
+            vec![Operand::IdRef(place.pointer), Operand::IdRef(value)],
+        )
+    }
+
+    fn atomic_shared(&mut self, inst: &Inst, x: &[Word]) -> Emitted {
+        let AccessKind::Buffer {
+            atomic: Some(atomic), ..
+        } = self.access_kind(inst)?
+        else {
+            return Err(Reason::Internal(String::from("an atomic without its operation")));
+        };
+        let place = self.shared_element(x[0])?;
+        if self.wide_shared && inst.op == Op::AtomicShared {
+            let shift = self.half_shift(x[0])?;
+            return self.looping_atomic(atomic, place, Some(shift), x[1], x[2]);
+        }
+        self.atomic(atomic, place, x[1], x[2])
+    }
+
+    /// Data and result are numbers of the place's kind, whatever its element is called.
+    pub(super) fn atomic(&mut self, atomic: Atomic, place: Place, data: Word, comparand: Word) -> Emitted {
         let opcode = match atomic {
             Atomic::Swap => S::AtomicExchange,
             Atomic::Add => S::AtomicIAdd,
@@ -554,93 +601,203 @@ impl Emitter<'_> {
             Atomic::And => S::AtomicAnd,
             Atomic::Or => S::AtomicOr,
             Atomic::Xor => S::AtomicXor,
-            Atomic::CompareSwap => {
-                let operands = vec![
-                    Operand::IdRef(pointer),
-                    Operand::IdScope(scope),
-                    Operand::IdMemorySemantics(relaxed),
-                    Operand::IdMemorySemantics(relaxed),
-                    Operand::IdRef(data),
-                    Operand::IdRef(comparand),
-                ];
-                return self.op_with(S::AtomicCompareExchange, ty, operands);
-            }
-            Atomic::Inc | Atomic::Dec => {
-                return self.wrapping_atomic(atomic == Atomic::Inc, pointer, data, ty, class);
-            }
+            Atomic::CompareSwap => S::AtomicCompareExchange,
+            _ => return self.looping_atomic(atomic, place, None, data, comparand),
         };
-        let operands = vec![
-            Operand::IdRef(pointer),
-            Operand::IdScope(scope),
-            Operand::IdMemorySemantics(relaxed),
-            Operand::IdRef(data),
-        ];
-        self.op_with(opcode, ty, operands)
+        let numbers = self.ty(place.numbers);
+        let data = self.cast(data, numbers, place.element)?;
+        let old = if opcode == S::AtomicCompareExchange {
+            let comparand = self.cast(comparand, numbers, place.element)?;
+            self.compare_exchange(place, data, comparand)?
+        } else {
+            let (scope, relaxed) = (self.atomic_scope(place), self.word(0));
+            let operands = vec![
+                Operand::IdRef(place.pointer),
+                Operand::IdScope(scope),
+                Operand::IdMemorySemantics(relaxed),
+                Operand::IdRef(data),
+            ];
+            self.op_with(opcode, place.element, operands)?
+        };
+        self.cast(old, place.element, numbers)
     }
 
-    /// Increments that wrap to 0 behind the limit `data`, decrements that wrap to it behind 0: SPIR-V has none that
-    /// wrap, so a comparing exchange is tried until nobody came between. Splits the block; the operation is guarded.
-    fn wrapping_atomic(
-        &mut self,
-        up: bool,
-        pointer: Word,
-        data: Word,
-        ty: Word,
-        class: StorageClass,
-    ) -> Emitted {
-        let scope = self.word(if class == StorageClass::Workgroup {
+    fn cast(&mut self, value: Word, from: Word, to: Word) -> Emitted {
+        if from == to {
+            Ok(value)
+        } else {
+            self.op(S::Bitcast, to, &[value])
+        }
+    }
+
+    fn atomic_scope(&mut self, place: Place) -> Word {
+        self.word(if place.class == StorageClass::Workgroup {
             Scope::Workgroup as u32
         } else {
             Scope::Device as u32
-        });
-        let relaxed = self.word(0);
-        let wide = ty != self.u32();
-        let numbers = if wide { Type::U64 } else { Type::U32 };
+        })
+    }
+
+    fn compare_exchange(&mut self, place: Place, new: Word, comparand: Word) -> Emitted {
+        let (scope, relaxed) = (self.atomic_scope(place), self.word(0));
+        let operands = vec![
+            Operand::IdRef(place.pointer),
+            Operand::IdScope(scope),
+            Operand::IdMemorySemantics(relaxed),
+            Operand::IdMemorySemantics(relaxed),
+            Operand::IdRef(new),
+            Operand::IdRef(comparand),
+        ];
+        self.op_with(S::AtomicCompareExchange, place.element, operands)
+    }
+
+    /// What an atomic leaves where `old` was.
+    fn replacement(
+        &mut self,
+        atomic: Atomic,
+        numbers: Type,
+        old: Word,
+        data: Word,
+        comparand: Word,
+    ) -> Emitted {
+        let (ty, truth) = (self.ty(numbers), self.b.type_bool());
         let (one, zero) = (self.constant(numbers, 1), self.constant(numbers, 0));
-        let truth = self.b.type_bool();
+        let floats = match numbers {
+            Type::U64 => {
+                if matches!(
+                    atomic,
+                    Atomic::FAdd | Atomic::FMin | Atomic::FMax | Atomic::FCompareSwap
+                ) {
+                    self.need_feature(Features::FLOAT64, "64-bit floats")?;
+                    self.ty(Type::F64)
+                } else {
+                    0
+                }
+            }
+            _ => self.f32(),
+        };
+        let ext = |this: &mut Self, signed: bool, least: bool| {
+            use rspirv::spirv::GlslStd450Op as G;
+            let instruction = match (signed, least) {
+                (true, true) => G::SMin,
+                (true, false) => G::SMax,
+                (false, true) => G::UMin,
+                (false, false) => G::UMax,
+            };
+            this.ext(ty, instruction, &[old, data])
+        };
+        match atomic {
+            Atomic::Swap => Ok(data),
+            Atomic::Add => self.op(S::IAdd, ty, &[old, data]),
+            Atomic::Sub => self.op(S::ISub, ty, &[old, data]),
+            Atomic::ReverseSub => self.op(S::ISub, ty, &[data, old]),
+            Atomic::And => self.op(S::BitwiseAnd, ty, &[old, data]),
+            Atomic::Or => self.op(S::BitwiseOr, ty, &[old, data]),
+            Atomic::Xor => self.op(S::BitwiseXor, ty, &[old, data]),
+            Atomic::SMin => ext(self, true, true),
+            Atomic::SMax => ext(self, true, false),
+            Atomic::UMin => ext(self, false, true),
+            Atomic::UMax => ext(self, false, false),
+            Atomic::CompareSwap => {
+                let same = self.op(S::IEqual, truth, &[old, comparand])?;
+                self.op(S::Select, ty, &[same, data, old])
+            }
+            Atomic::Insert => {
+                let keep = self.op(S::Not, ty, &[comparand])?;
+                let kept = self.op(S::BitwiseAnd, ty, &[old, keep])?;
+                self.op(S::BitwiseOr, ty, &[kept, data])
+            }
+            Atomic::Wrap => {
+                let less = self.op(S::ISub, ty, &[old, data])?;
+                let more = self.op(S::IAdd, ty, &[old, comparand])?;
+                let fits = self.op(S::UGreaterThanEqual, truth, &[old, data])?;
+                self.op(S::Select, ty, &[fits, less, more])
+            }
+            Atomic::Inc => {
+                let next = self.op(S::IAdd, ty, &[old, one])?;
+                let wraps = self.op(S::UGreaterThanEqual, truth, &[old, data])?;
+                self.op(S::Select, ty, &[wraps, zero, next])
+            }
+            Atomic::Dec => {
+                let next = self.op(S::ISub, ty, &[old, one])?;
+                let empty = self.op(S::IEqual, truth, &[old, zero])?;
+                let above = self.op(S::UGreaterThan, truth, &[old, data])?;
+                let wraps = self.op(S::LogicalOr, truth, &[empty, above])?;
+                self.op(S::Select, ty, &[wraps, data, next])
+            }
+            Atomic::FAdd => {
+                let old = self.op(S::Bitcast, floats, &[old])?;
+                let data = self.op(S::Bitcast, floats, &[data])?;
+                let sum = self.op(S::FAdd, floats, &[old, data])?;
+                self.op(S::Bitcast, ty, &[sum])
+            }
+            Atomic::FMin | Atomic::FMax => {
+                let x = self.op(S::Bitcast, floats, &[old])?;
+                let y = self.op(S::Bitcast, floats, &[data])?;
+                let pair = if atomic == Atomic::FMin { [y, x] } else { [x, y] };
+                let taken = self.op(S::FOrdLessThan, truth, &pair)?;
+                self.op(S::Select, ty, &[taken, data, old])
+            }
+            Atomic::FCompareSwap => {
+                let x = self.op(S::Bitcast, floats, &[old])?;
+                let y = self.op(S::Bitcast, floats, &[comparand])?;
+                let same = self.op(S::FOrdEqual, truth, &[x, y])?;
+                self.op(S::Select, ty, &[same, data, old])
+            }
+        }
+    }
+
+    /// An atomic that SPIR-V lacks, or one on the dword `shift` bits up in a 64-bit word: a comparing exchange is tried
+    /// until nobody came between. Splits the block; the operation is guarded.
+    fn looping_atomic(
+        &mut self,
+        atomic: Atomic,
+        place: Place,
+        shift: Option<Word>,
+        data: Word,
+        comparand: Word,
+    ) -> Emitted {
+        let (scope, relaxed, truth) = (self.atomic_scope(place), self.word(0), self.b.type_bool());
+        let numbers = self.ty(place.numbers);
         let load = vec![
-            Operand::IdRef(pointer),
+            Operand::IdRef(place.pointer),
             Operand::IdScope(scope),
             Operand::IdMemorySemantics(relaxed),
         ];
-        let first = self.op_with(S::AtomicLoad, ty, load)?;
+        let first = self.op_with(S::AtomicLoad, place.element, load)?;
         let before = self.block_label()?;
-        let [head, body, again, out, old, seen] = std::array::from_fn(|_| self.b.id());
+        let [head, body, again, out, old] = std::array::from_fn(|_| self.b.id());
         self.b.branch(head).map_err(Self::internal)?;
         self.b.begin_block(Some(head)).map_err(Self::internal)?;
-        self.b
-            .phi(ty, Some(old), vec![(first, before), (seen, again)])
-            .map_err(Self::internal)?;
+        let phi_at = self
+            .b
+            .selected_block()
+            .ok_or_else(|| Self::internal("no current block"))?;
         self.b
             .loop_merge(out, again, rspirv::spirv::LoopControl::NONE, Vec::new())
             .map_err(Self::internal)?;
         self.b.branch(body).map_err(Self::internal)?;
         self.b.begin_block(Some(body)).map_err(Self::internal)?;
-        let new = if up {
-            let next = self.op(S::IAdd, ty, &[old, one])?;
-            let wraps = self.op(S::UGreaterThanEqual, truth, &[old, data])?;
-            self.op(S::Select, ty, &[wraps, zero, next])?
-        } else {
-            let next = self.op(S::ISub, ty, &[old, one])?;
-            let empty = self.op(S::IEqual, truth, &[old, zero])?;
-            let above = self.op(S::UGreaterThan, truth, &[old, data])?;
-            let wraps = self.op(S::LogicalOr, truth, &[empty, above])?;
-            self.op(S::Select, ty, &[wraps, data, next])?
+        let number = self.cast(old, place.element, numbers)?;
+        let (part, new) = match shift {
+            Some(shift) => {
+                let part = self.half(number, shift)?;
+                let new = self.replacement(atomic, Type::U32, part, data, comparand)?;
+                let all = self.constant(Type::U64, u64::from(u32::MAX));
+                let hole = self.op(S::ShiftLeftLogical, numbers, &[all, shift])?;
+                let keep = self.op(S::Not, numbers, &[hole])?;
+                let kept = self.op(S::BitwiseAnd, numbers, &[number, keep])?;
+                let new = self.op(S::UConvert, numbers, &[new])?;
+                let new = self.op(S::ShiftLeftLogical, numbers, &[new, shift])?;
+                (part, self.op(S::BitwiseOr, numbers, &[kept, new])?)
+            }
+            None => (
+                number,
+                self.replacement(atomic, place.numbers, number, data, comparand)?,
+            ),
         };
-        let operands = vec![
-            Operand::IdRef(pointer),
-            Operand::IdScope(scope),
-            Operand::IdMemorySemantics(relaxed),
-            Operand::IdMemorySemantics(relaxed),
-            Operand::IdRef(new),
-            Operand::IdRef(old),
-        ];
-        self.b
-            .insert_into_block(
-                rspirv::dr::InsertPoint::End,
-                rspirv::dr::Instruction::new(S::AtomicCompareExchange, Some(ty), Some(seen), operands),
-            )
-            .map_err(Self::internal)?;
+        let new = self.cast(new, numbers, place.element)?;
+        let seen = self.compare_exchange(place, new, old)?;
         let done = self.op(S::IEqual, truth, &[seen, old])?;
         self.b
             .branch_conditional(done, out, again, Vec::new())
@@ -648,6 +805,23 @@ impl Emitter<'_> {
         self.b.begin_block(Some(again)).map_err(Self::internal)?;
         self.b.branch(head).map_err(Self::internal)?;
         self.b.begin_block(Some(out)).map_err(Self::internal)?;
-        Ok(seen)
+        let phi = Instruction::new(
+            S::Phi,
+            Some(place.element),
+            Some(old),
+            vec![
+                Operand::IdRef(first),
+                Operand::IdRef(before),
+                Operand::IdRef(seen),
+                Operand::IdRef(again),
+            ],
+        );
+        let function = self.b.selected_function();
+        function
+            .and_then(|at| self.b.module_mut().functions.get_mut(at)?.blocks.get_mut(phi_at))
+            .ok_or_else(|| Self::internal("no loop to put a phi into"))?
+            .instructions
+            .insert(0, phi);
+        Ok(part)
     }
 }

@@ -15,7 +15,7 @@ use crate::Program;
 use crate::artifact::{Artifact, Binding, BindingKind, FlatBlock, content_hash};
 use crate::binary::{Features, Stage, StageRegisters};
 use crate::cfg::structured::{Merge, StructuredId};
-use crate::ir::{AccessKind, Atomic, Effect, Function, ImageOp, Op, Terminator, Type, Value};
+use crate::ir::{AccessKind, Effect, Function, ImageOp, Op, Terminator, Type, Value};
 use crate::plan::{AccessFlags, DescriptorKind};
 use crate::refusal::{Fault, Reason};
 use crate::specialization::{BufferShape, FlatLocation, ImageShape, Specialization};
@@ -55,6 +55,8 @@ pub(crate) struct Emitter<'a> {
     flat_variable: Option<Word>,
     flat_values: HashMap<u32, Word>,
     shared: Option<Word>,
+    /// Local data share is made of 64-bit words: the program has 64-bit atomics on it.
+    wide_shared: bool,
     page_table: Option<Word>,
     scratch: Option<exchange::Scratch>,
     capabilities: BTreeMap<&'static str, Capability>,
@@ -95,6 +97,7 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         flat_variable: None,
         flat_values: HashMap::new(),
         shared: None,
+        wide_shared: function.placed().any(|inst| inst.op == Op::AtomicShared64),
         page_table: None,
         scratch: None,
         capabilities: BTreeMap::new(),
@@ -258,14 +261,12 @@ impl Emitter<'_> {
     /// Whether the operation becomes a loop or a test, which splits the block that it stands in.
     fn loops(&self, value: Value) -> bool {
         let inst = self.function.inst(value);
-        if matches!(inst.op, Op::StorePointer | Op::AtomicPointer) {
-            return true;
-        }
-        if !matches!(
-            inst.op,
-            Op::AtomicBuffer | Op::AtomicBuffer64 | Op::AtomicShared | Op::Image
-        ) {
-            return false;
+        match inst.op {
+            Op::StorePointer | Op::AtomicPointer | Op::AtomicPointer64 => return true,
+            // Of one half of a 64-bit word.
+            Op::StoreShared | Op::AtomicShared if self.wide_shared => return true,
+            Op::AtomicBuffer | Op::AtomicBuffer64 | Op::AtomicShared | Op::AtomicShared64 | Op::Image => {}
+            _ => return false,
         }
         let atomic = match self.function.accesses[inst.immediate as usize].kind {
             AccessKind::Buffer { atomic, .. } => atomic,
@@ -275,7 +276,7 @@ impl Emitter<'_> {
             } => Some(atomic),
             _ => None,
         };
-        matches!(atomic, Some(Atomic::Inc | Atomic::Dec))
+        atomic.is_some_and(|atomic| !atomic.is_native())
     }
 
     /// Label of the block that is open.
@@ -563,7 +564,9 @@ impl Emitter<'_> {
             | Op::AtomicShared
             | Op::AtomicShared64
             | Op::Barrier => self.memory(inst),
-            Op::LoadPointer | Op::StorePointer | Op::AtomicPointer => self.pointer(inst),
+            Op::LoadPointer | Op::StorePointer | Op::AtomicPointer | Op::AtomicPointer64 => {
+                self.pointer(inst)
+            }
             Op::Image | Op::ImageRead => self.image(inst),
             Op::BallotLow
             | Op::BallotHigh

@@ -1,5 +1,6 @@
 //! Guest pointers: looked up in the page table, then followed as device addresses.
 
+use super::memory::Place;
 use super::{Emitted, Emitter};
 use crate::binary::Features;
 use crate::ir::{AccessKind, BufferWidth, Inst, Op, Type};
@@ -74,6 +75,7 @@ impl Emitter<'_> {
         let x: Vec<Word> = inst.operands.iter().map(|operand| self.id(*operand)).collect();
         let (device, page) = self.device_address(x[0])?;
         let word = self.u32();
+        let wide = inst.op == Op::AtomicPointer64;
         let (element, bytes) = match width {
             BufferWidth::Byte => {
                 self.need_feature(Features::STORAGE8, "8-bit storage")?;
@@ -84,6 +86,11 @@ impl Emitter<'_> {
                 self.need_feature(Features::STORAGE16, "16-bit storage")?;
                 self.need("StorageBuffer16BitAccess", Capability::StorageBuffer16BitAccess);
                 (self.b.type_int(16, 0), 2)
+            }
+            BufferWidth::Dword if wide => {
+                self.need_feature(Features::BUFFER_INT64_ATOMICS, "64-bit buffer atomics")?;
+                self.need("Int64Atomics", Capability::Int64Atomics);
+                (self.ty(Type::U64), 8)
             }
             BufferWidth::Dword => (word, 4),
         };
@@ -130,23 +137,27 @@ impl Emitter<'_> {
                 self.act(S::Store, operands)?;
                 0
             }
-            Some(atomic) => self.atomic(
-                atomic,
-                place,
-                x[1],
-                x[2],
-                Type::U32,
-                StorageClass::PhysicalStorageBuffer,
-            )?,
+            Some(atomic) => {
+                let numbers = if wide { Type::U64 } else { Type::U32 };
+                let place = Place {
+                    pointer: place,
+                    class: StorageClass::PhysicalStorageBuffer,
+                    element,
+                    numbers,
+                };
+                self.atomic(atomic, place, x[1], x[2])?
+            }
         };
+        // A loop has led to another block.
+        let inside = self.block_label()?;
         self.b.branch(end).map_err(Self::internal)?;
         self.b.begin_block(Some(end)).map_err(Self::internal)?;
         if result == 0 {
             return Ok(0);
         }
-        let zero = self.word(0);
+        let zero = self.constant(if wide { Type::U64 } else { Type::U32 }, 0);
         self.b
-            .phi(word, None, vec![(result, inside), (zero, before)])
+            .phi(element, None, vec![(result, inside), (zero, before)])
             .map_err(Self::internal)
     }
 }

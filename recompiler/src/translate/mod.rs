@@ -19,6 +19,7 @@ mod mode;
 mod operand;
 mod packed;
 mod pointer;
+mod relative;
 mod scalar;
 mod scalar_bits;
 mod scalar_compare;
@@ -50,6 +51,8 @@ pub(crate) struct Translator<'a> {
     interface: Interface,
     /// Global memory goes through guest pointers.
     pointers: bool,
+    /// Scalar registers that hold lane masks, as [`relative::masks`] finds them.
+    masks: u128,
     instruction: &'a Instruction,
 }
 
@@ -79,6 +82,15 @@ pub(crate) fn translate(
             ..Interface::default()
         },
         pointers,
+        masks: if cfg
+            .instructions
+            .iter()
+            .any(|i| i.row.name.starts_with("S_MOVREL"))
+        {
+            relative::masks(&cfg.instructions, wave)
+        } else {
+            0
+        },
         instruction: first,
     };
     translator.start_state()?;
@@ -115,13 +127,17 @@ impl<'a> Translator<'a> {
         self.check_alignment()?;
         let taken = match self.instruction.row.encoding {
             Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk => {
-                self.scalar()? || self.mode()?
+                self.scalar()? || self.relative_scalar()? || self.mode()?
             }
             Encoding::Sopp => self.mode()?,
             Encoding::Smem => self.scalar_memory()?,
             Encoding::Vopc => self.compare()?,
             Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 => {
-                self.lanes()? || self.integer()? || self.float()?
+                self.lanes()?
+                    || self.integer()?
+                    || self.float()?
+                    || self.packed_accumulate()?
+                    || self.relative_vector()?
             }
             Encoding::Vop3p => self.packed()?,
             Encoding::Vintrp => self.interpolate()?,
