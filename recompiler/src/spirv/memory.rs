@@ -507,7 +507,7 @@ impl Emitter<'_> {
         } else {
             (Type::U32, 2)
         };
-        let elements = words * 4 >> shift;
+        let elements = (words * 4) >> shift;
         let element = self.ty(numbers);
         let variable = match self.shared {
             Some(variable) => variable,
