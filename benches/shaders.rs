@@ -115,7 +115,11 @@ fn classes(words: &[u32], into: &mut BTreeMap<&'static str, f64>, share: f64) {
     for inst in module.all_inst_iter() {
         let class = match inst.class.opcode {
             Op::Decorate | Op::MemberDecorate => "decorations",
-            Op::Capability | Op::Extension | Op::ExtInstImport | Op::MemoryModel | Op::EntryPoint
+            Op::Capability
+            | Op::Extension
+            | Op::ExtInstImport
+            | Op::MemoryModel
+            | Op::EntryPoint
             | Op::ExecutionMode => "head",
             Op::Constant | Op::ConstantTrue | Op::ConstantFalse | Op::ConstantComposite | Op::Undef => {
                 "constants"
@@ -146,7 +150,13 @@ fn classes(words: &[u32], into: &mut BTreeMap<&'static str, f64>, share: f64) {
 }
 
 /// The descriptors' shapes as the first draw or dispatch finds them.
-fn specialization(case: &Case, program: &Program, load: &Load, base: u32, push: u32) -> Option<Specialization> {
+fn specialization(
+    case: &Case,
+    program: &Program,
+    load: &Load,
+    base: u32,
+    push: u32,
+) -> Option<Specialization> {
     let plan = program.plan();
     let reader = load.memory.reader();
     let inputs = Inputs {
@@ -254,7 +264,12 @@ fn pair(file: &Path, case: &Case, load: &Load, base: u32, push: u32) -> Option<(
         10,
         4,
     );
-    let used = artifact.bindings.iter().map(|b| b.binding + 1).max().unwrap_or(base);
+    let used = artifact
+        .bindings
+        .iter()
+        .map(|b| b.binding + 1)
+        .max()
+        .unwrap_or(base);
     let pushed = artifact
         .flat
         .push_constant_offset
@@ -346,7 +361,12 @@ fn main() -> ExitCode {
         let own = made.iter().map(|pair| pair.time).sum();
         pipelines.push((name.display().to_string(), source, ours, own));
     }
-    report(&pairs, &pipelines, &missing, driver.as_ref().map(|driver| driver.name.as_str()))
+    report(
+        &pairs,
+        &pipelines,
+        &missing,
+        driver.as_ref().map(|driver| driver.name.as_str()),
+    )
 }
 
 fn report(
@@ -375,14 +395,26 @@ fn report(
         let share = 100.0 / source.len() as f64;
         classes(&source, &mut source_classes, share);
         classes(&ours, &mut our_classes, share);
-        ratios.push((ours.len() as f64 / source.len() as f64, pair, ours.len(), source.len()));
+        ratios.push((
+            ours.len() as f64 / source.len() as f64,
+            pair,
+            ours.len(),
+            source.len(),
+        ));
     }
     let words = median(ratios.iter().map(|(ratio, ..)| *ratio));
-    println!("words of SPIR-V, ours : source (names and lines out of both), {} shaders", ratios.len());
+    println!(
+        "words of SPIR-V, ours : source (names and lines out of both), {} shaders",
+        ratios.len()
+    );
     println!("  median                  {words:>8.2}   (at most {WORDS})");
     for stage in [Stage::Compute, Stage::Vertex, Stage::Pixel] {
         let of = ratios.iter().filter(|(_, pair, ..)| pair.stage == stage);
-        println!("  {:<24}{:>8.2}", stage.to_string(), median(of.map(|(ratio, ..)| *ratio)));
+        println!(
+            "  {:<24}{:>8.2}",
+            stage.to_string(),
+            median(of.map(|(ratio, ..)| *ratio))
+        );
     }
     println!("  mean parts, in per cent of the source's words: source, ours");
     let count = ratios.len() as f64;
@@ -395,7 +427,10 @@ fn report(
     if std::env::var_os("RELIC_EACH").is_some() {
         ratios.sort_by(|a, b| b.0.total_cmp(&a.0));
         for (ratio, pair, ours, source) in &ratios {
-            println!("  {ratio:>6.2} {ours:>6} {source:>6} {} {}", pair.stage, pair.capture);
+            println!(
+                "  {ratio:>6.2} {ours:>6} {source:>6} {} {}",
+                pair.stage, pair.capture
+            );
         }
     }
     let published = || pairs.iter().filter(|pair| pair.published);
@@ -428,7 +463,10 @@ fn report(
         holds &= pipeline <= PIPELINE && own <= TRANSLATION;
         if std::env::var_os("RELIC_EACH").is_some() {
             for (name, source, ours, own) in pipelines {
-                println!("  {:>6.2} {source:>8.0} {ours:>8.0} {own:>8.0} {name}", ours / source);
+                println!(
+                    "  {:>6.2} {source:>8.0} {ours:>8.0} {own:>8.0} {name}",
+                    ours / source
+                );
             }
         }
     }

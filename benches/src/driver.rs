@@ -116,11 +116,21 @@ fn reflect(module: &Module) -> Option<Reflection> {
         use vk::Format as F;
         let (vertex, target) = match element.class.opcode {
             Op::TypeInt if signed => (
-                [F::R32_SINT, F::R32G32_SINT, F::R32G32B32_SINT, F::R32G32B32A32_SINT],
+                [
+                    F::R32_SINT,
+                    F::R32G32_SINT,
+                    F::R32G32B32_SINT,
+                    F::R32G32B32A32_SINT,
+                ],
                 F::R32G32B32A32_SINT,
             ),
             Op::TypeInt => (
-                [F::R32_UINT, F::R32G32_UINT, F::R32G32B32_UINT, F::R32G32B32A32_UINT],
+                [
+                    F::R32_UINT,
+                    F::R32G32_UINT,
+                    F::R32G32B32_UINT,
+                    F::R32G32B32A32_UINT,
+                ],
                 F::R32G32B32A32_UINT,
             ),
             _ => (

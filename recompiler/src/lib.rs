@@ -165,6 +165,9 @@ fn build(
         }
     }
     check(&function, "the resource pass")?;
+    passes::typing::type_floats(&mut function);
+    check(&function, "typing")?;
+    clock.lap("typing");
     for inst in function.placed() {
         let stores = matches!(
             inst.op,

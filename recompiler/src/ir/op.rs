@@ -118,7 +118,7 @@ ops! {
     /// A parameter of the vertex stage. Immediate: mode << 8 | attribute * 4 + component.
     Attribute "attribute" F32 () Pure;
     /// Word of the flat block; placed by the resource pass.
-    Flat "flat" U32 () Pure;
+    Flat "flat" Any () Pure;
 
     // Bits.
     BitcastF32 "bitcast_f32" F32 (U32) Pure;
@@ -128,7 +128,7 @@ ops! {
     Pack64 "pack_64" U64 (U32, U32) Pure;
     Low64 "low_64" U32 (U64) Pure;
     High64 "high_64" U32 (U64) Pure;
-    Extract "extract" U32 (U32x4) Pure;
+    Extract "extract" Any (U32x4) Pure;
     ZeroExtend "zero_extend" U64 (U32) Pure;
     SignExtend "sign_extend" U64 (U32) Pure;
 
@@ -252,9 +252,9 @@ ops! {
     /// (low, high, offset).
     LoadAddress "load_address" U32 (U32, U32, U32) Reads;
     /// (four words of the V#, byte offset).
-    LoadScalarBuffer "load_scalar_buffer" U32 () "*" Reads;
+    LoadScalarBuffer "load_scalar_buffer" Any () "*" Reads;
     /// (four words of the V#, index, byte offset).
-    LoadBuffer "load_buffer" U32 () "*" Reads;
+    LoadBuffer "load_buffer" Any () "*" Reads;
     LoadBufferFormat "load_buffer_format" U32x4 () "*" Reads;
     /// (V#, index, offset, value, active).
     StoreBuffer "store_buffer" Void () "*" Writes;
@@ -282,8 +282,8 @@ ops! {
     Image "image" U32x4 () "*" Writes;
     ImageRead "image_read" U32x4 () "*" Reads;
     Barrier "barrier" Void () Writes;
-    /// (x, y, z, w, active).
-    Export "export" Void (U32, U32, U32, U32, Bool) Writes;
+    /// (x, y, z, w, active): words or floats.
+    Export "export" Void () "*" Writes;
     /// Discards the lane where the operand is set.
     Demote "demote" Void (Bool) Writes;
     /// An instruction that is refused if it is still there when code is emitted. The immediate is the access.

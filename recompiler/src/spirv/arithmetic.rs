@@ -24,13 +24,6 @@ impl Emitter<'_> {
         }
         let wide = matches!(inst.ty, Type::U64 | Type::F64);
         match inst.op {
-            Op::Extract => {
-                let operands = vec![
-                    rspirv::dr::Operand::IdRef(x[0]),
-                    rspirv::dr::Operand::LiteralBit32(inst.immediate as u32),
-                ];
-                self.op_with(S::CompositeExtract, ty, operands)
-            }
             Op::Pack64 => {
                 let pair = self.vector(Type::U32, 2);
                 let vector = self.op(S::CompositeConstruct, pair, &x)?;

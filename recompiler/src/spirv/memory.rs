@@ -1,13 +1,32 @@
 //! Buffers, the flat block and workgroup memory.
 
-use super::{Emitted, Emitter};
+use super::view::View;
+use super::{Emitted, Emitter, Texel};
 use crate::binary::{Features, StageRegisters};
-use crate::ir::{AccessKind, Atomic, BufferWidth, Inst, Op, Type};
+use crate::ir::{AccessKind, Atomic, BufferWidth, Inst, Op, Type, Value};
 use crate::plan::AccessFlags;
 use crate::refusal::Reason;
 use crate::specialization::FlatLocation;
 use rspirv::dr::{Instruction, Operand};
 use rspirv::spirv::{Capability, Decoration, MemorySemantics, Op as S, Scope, StorageClass, Word};
+
+/// Flat words that a block of push constants has as members; more are an array.
+const FEW_MEMBERS: u32 = 2;
+
+/// Where a buffer access starts.
+#[derive(Clone, Copy)]
+pub(super) struct Address {
+    base: Base,
+    /// Dwords from there.
+    further: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Base {
+    Start,
+    Dword(Word),
+    Byte(Word),
+}
 
 /// What an atomic works on.
 #[derive(Clone, Copy)]
@@ -65,7 +84,11 @@ impl Emitter<'_> {
         let zero = self.word(0);
         let chain = if push.is_some() {
             let member = self.word(index);
-            self.op(S::AccessChain, pointer, &[variable, member])?
+            if words > FEW_MEMBERS {
+                self.op(S::AccessChain, pointer, &[variable, zero, member])?
+            } else {
+                self.op(S::AccessChain, pointer, &[variable, member])?
+            }
         } else {
             let (row, column) = (self.word(index / 4), self.word(index % 4));
             self.op(S::AccessChain, pointer, &[variable, zero, row, column])?
@@ -77,6 +100,17 @@ impl Emitter<'_> {
 
     fn flat_block(&mut self, push: Option<u32>, words: u32) -> Word {
         let word = self.u32();
+        if let Some(offset) = push.filter(|_| words > FEW_MEMBERS) {
+            let length = self.word(words);
+            let array = self.b.type_array(word, length);
+            self.b
+                .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(4)]);
+            let block = self.b.type_struct([array]);
+            self.b
+                .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(offset)]);
+            self.b.decorate(block, Decoration::Block, Vec::new());
+            return self.global_variable(block, StorageClass::PushConstant);
+        }
         if let Some(offset) = push {
             let members: Vec<Word> = (0..words).map(|_| word).collect();
             let block = self.b.type_struct(members);
@@ -108,12 +142,12 @@ impl Emitter<'_> {
         variable
     }
 
-    /// The buffer's view as an array of elements of `bits` bits.
-    fn buffer_view(&mut self, descriptor: u32, bits: u32) -> Word {
-        if let Some(&id) = self.buffers.get(&(descriptor, bits)) {
+    /// The buffer's variable for a view.
+    fn buffer_view(&mut self, descriptor: u32, view: View) -> Word {
+        if let Some(&id) = self.buffers.get(&(descriptor, view)) {
             return id;
         }
-        let block = self.storage_block(bits);
+        let block = self.storage_block(view);
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
         self.b
             .decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
@@ -124,42 +158,79 @@ impl Emitter<'_> {
         if !access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) {
             self.b.decorate(variable, Decoration::NonWritable, Vec::new());
         }
-        // Guest V#s may overlap each other, and wider views share the binding.
-        self.b.decorate(variable, Decoration::Aliased, Vec::new());
-        self.buffers.insert((descriptor, bits), variable);
+        if self.program.interface.writes_memory {
+            // Guest V#s may overlap each other, and views share the binding.
+            self.b.decorate(variable, Decoration::Aliased, Vec::new());
+        }
+        self.buffers.insert((descriptor, view), variable);
         variable
     }
 
-    /// A storage block of elements of a width. There is one for each: rspirv merges equal types, and decorations come
-    /// once.
-    pub(super) fn storage_block(&mut self, bits: u32) -> Word {
-        if let Some(&block) = self.block_types.get(&bits) {
+    fn view_element(&mut self, view: View) -> Word {
+        match view {
+            View::U8 => self.b.type_int(8, 0),
+            View::U16 => self.b.type_int(16, 0),
+            View::U32 => self.u32(),
+            View::U64 => self.b.type_int(64, 0),
+            View::F32 => self.f32(),
+            View::U32x4 => self.vector(Type::U32, 4),
+            View::F32x4 => self.vector(Type::F32, 4),
+        }
+    }
+
+    /// A storage block. There is one for each kind of element: rspirv merges equal types, and decorations come once.
+    pub(super) fn storage_block(&mut self, view: View) -> Word {
+        if let Some(&block) = self.block_types.get(&view) {
             return block;
         }
-        let element = self.b.type_int(bits, 0);
+        let element = self.view_element(view);
         let array = self.b.type_runtime_array(element);
-        self.b
-            .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
+        self.b.decorate(
+            array,
+            Decoration::ArrayStride,
+            [Operand::LiteralBit32(view.bytes())],
+        );
         let block = self.b.type_struct([array]);
         self.b
             .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
         self.b.decorate(block, Decoration::Block, Vec::new());
-        self.block_types.insert(bits, block);
+        self.block_types.insert(view, block);
         block
     }
 
-    fn element(&mut self, descriptor: u32, bits: u32, index: Word) -> Emitted {
-        let variable = self.buffer_view(descriptor, bits);
-        let element = self.b.type_int(bits, 0);
+    fn element(&mut self, descriptor: u32, view: View, index: Word) -> Emitted {
+        self.part(descriptor, view, index, None)
+    }
+
+    /// Pointer to an element, or to a component of it.
+    pub(super) fn part(
+        &mut self,
+        descriptor: u32,
+        view: View,
+        index: Word,
+        component: Option<Word>,
+    ) -> Emitted {
+        let variable = self.buffer_view(descriptor, view);
+        let element = match (view, component) {
+            (View::U32x4, Some(_)) => self.u32(),
+            (View::F32x4, Some(_)) => self.f32(),
+            _ => self.view_element(view),
+        };
         let pointer = self.b.type_pointer(None, StorageClass::StorageBuffer, element);
         let zero = self.word(0);
-        self.op(S::AccessChain, pointer, &[variable, zero, index])
+        let mut operands = vec![variable, zero, index];
+        operands.extend(component);
+        self.op(S::AccessChain, pointer, &operands)
     }
 
     fn storage_place(&mut self, descriptor: u32, numbers: Type, index: Word) -> Result<Place, Reason> {
-        let bits = if numbers == Type::U64 { 64 } else { 32 };
+        let view = if numbers == Type::U64 {
+            View::U64
+        } else {
+            View::U32
+        };
         Ok(Place {
-            pointer: self.element(descriptor, bits, index)?,
+            pointer: self.element(descriptor, view, index)?,
             class: StorageClass::StorageBuffer,
             element: self.ty(numbers),
             numbers,
@@ -262,54 +333,140 @@ impl Emitter<'_> {
         self.fold2(S::ShiftRightLogical, address, two)
     }
 
-    /// Index of the dword some dwords behind a byte address. It does not wrap where the address would: what lies past the
-    /// end of 32 bits lies past the end of the binding.
-    fn dword_at(&mut self, address: Word, further: u32) -> Emitted {
-        let (index, further) = (self.dword_index(address)?, self.word(further));
-        self.fold2(S::IAdd, index, further)
+    /// Where an access starts: whole dwords where record and offset are, bytes elsewhere.
+    fn address(&mut self, descriptor: u32, index: Option<Word>, offset: Word) -> Result<Address, Reason> {
+        let shape = self.shape(descriptor);
+        let known = self.known(offset).filter(|bytes| bytes.is_multiple_of(4));
+        match (known, index) {
+            (Some(bytes), None) if self.is_plain(descriptor) => Ok(Address {
+                base: Base::Start,
+                further: bytes / 4,
+            }),
+            (Some(bytes), Some(index)) if self.is_plain(descriptor) && shape.stride.is_multiple_of(4) => {
+                let units = self.word(shape.stride / 4);
+                Ok(Address {
+                    base: Base::Dword(self.fold2(S::IMul, index, units)?),
+                    further: bytes / 4,
+                })
+            }
+            // Components of one element differ by a constant: what they share is computed once.
+            (Some(bytes), _) if !shape.swizzled => {
+                let zero = self.word(0);
+                Ok(Address {
+                    base: Base::Byte(self.buffer_offset(descriptor, index, zero)?),
+                    further: bytes / 4,
+                })
+            }
+            _ => Ok(Address {
+                base: Base::Byte(self.buffer_offset(descriptor, index, offset)?),
+                further: 0,
+            }),
+        }
     }
 
-    /// The dword that holds byte `address` of the binding, or one `further` behind it.
-    pub(super) fn load_dword(&mut self, descriptor: u32, address: Word, further: u32) -> Emitted {
+    /// Index of the dword some dwords behind an address. It does not wrap where the address would: what lies past the
+    /// end of 32 bits lies past the end of the binding.
+    fn dword_at(&mut self, address: Address, further: u32) -> Emitted {
+        let further = self.word(address.further + further);
+        match address.base {
+            Base::Start => Ok(further),
+            Base::Dword(index) => self.fold2(S::IAdd, index, further),
+            Base::Byte(byte) => {
+                let index = self.dword_index(byte)?;
+                self.fold2(S::IAdd, index, further)
+            }
+        }
+    }
+
+    /// An address in bytes.
+    pub(super) fn byte_at(&mut self, address: Address) -> Emitted {
+        let further = self.word(4 * address.further);
+        let byte = match address.base {
+            Base::Start => return Ok(further),
+            Base::Dword(index) => {
+                let two = self.word(2);
+                self.fold2(S::ShiftLeftLogical, index, two)?
+            }
+            Base::Byte(byte) => byte,
+        };
+        self.fold2(S::IAdd, byte, further)
+    }
+
+    /// The dword `further` behind an address, as a float where that is wanted and seen.
+    pub(super) fn load_dword(
+        &mut self,
+        descriptor: u32,
+        address: Address,
+        further: u32,
+        float: bool,
+    ) -> Emitted {
         let index = self.dword_at(address, further)?;
-        let pointer = self.element(descriptor, 32, index)?;
-        let word = self.u32();
-        self.op(S::Load, word, &[pointer])
+        let view = self.dword_view(descriptor, float);
+        let component = match view {
+            View::U32x4 | View::F32x4 => {
+                // Reached by no load that names its dword: those are loaded four at a time.
+                return Err(Reason::Internal(String::from("a dword of a buffer of fours")));
+            }
+            view => self.view_element(view),
+        };
+        let pointer = self.element(descriptor, view, index)?;
+        let value = self.op(S::Load, component, &[pointer])?;
+        if view == View::F32 {
+            self.floats.insert(value);
+        }
+        Ok(value)
     }
 
     /// A scalar load's dword: 0 where it is one of the binding's last dwords and straddles the V#'s end.
-    fn load_scalar(&mut self, descriptor: u32, address: Word) -> Emitted {
-        let ragged = self
-            .buffer_shapes
-            .get(&descriptor)
-            .map_or(0, |shape| shape.ragged);
+    fn load_scalar(&mut self, descriptor: u32, address: Address, float: bool) -> Emitted {
+        let ragged = self.shape(descriptor).ragged;
+        let value = self.load_dword(descriptor, address, 0, float)?;
         if ragged == 0 {
-            return self.load_dword(descriptor, address, 0);
+            return Ok(value);
         }
         let (word, truth) = (self.u32(), self.b.type_bool());
-        let variable = self.buffer_view(descriptor, 32);
+        let is_float = self.floats.contains(&value);
+        let view = self.dword_view(descriptor, float);
+        let variable = self.buffer_view(descriptor, view);
         let length = vec![Operand::IdRef(variable), Operand::LiteralBit32(0)];
         let length = self.op_with(S::ArrayLength, word, length)?;
-        let value = self.load_dword(descriptor, address, 0)?;
-        let (index, tail, zero) = (
-            self.dword_index(address)?,
-            self.word(u32::from(ragged)),
-            self.word(0),
-        );
+        let (index, tail) = (self.dword_at(address, 0)?, self.word(u32::from(ragged)));
         let end = self.fold2(S::IAdd, index, tail)?;
         let inside = self.op(S::ULessThan, truth, &[end, length])?;
-        self.op(S::Select, word, &[inside, value, zero])
+        let ty = if is_float { Type::F32 } else { Type::U32 };
+        let (zero, ty) = (self.constant(ty, 0), self.ty(ty));
+        let value = self.op(S::Select, ty, &[inside, value, zero])?;
+        if is_float {
+            self.floats.insert(value);
+        }
+        Ok(value)
+    }
+
+    /// What a load that is the same for all lanes gives; where helpers read 0, they take it from a pixel that is drawn.
+    pub(super) fn for_helpers(&mut self, ty: Word, value: Word) -> Emitted {
+        let pixel = matches!(self.program.stage, StageRegisters::Pixel { .. });
+        if !pixel || !self.program.profile.helpers_load_zero {
+            return Ok(value);
+        }
+        self.need("GroupNonUniformBallot", Capability::GroupNonUniformBallot);
+        self.subgroup(S::GroupNonUniformBroadcastFirst, ty, &[value])
     }
 
     pub(super) fn store_dword(
         &mut self,
         descriptor: u32,
-        address: Word,
+        address: Address,
         further: u32,
         value: Word,
     ) -> Result<(), Reason> {
         let index = self.dword_at(address, further)?;
-        let pointer = self.element(descriptor, 32, index)?;
+        let view = self.dword_view(descriptor, self.floats.contains(&value));
+        let value = if view == View::F32 {
+            self.as_float(value)?
+        } else {
+            self.as_word(value)?
+        };
+        let pointer = self.element(descriptor, view, index)?;
         self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
     }
 
@@ -337,7 +494,8 @@ impl Emitter<'_> {
         self.narrow(bits)?;
         let shift = self.word(u32::from(bits == 16));
         let index = self.fold2(S::ShiftRightLogical, address, shift)?;
-        let pointer = self.element(descriptor, bits, index)?;
+        let view = if bits == 8 { View::U8 } else { View::U16 };
+        let pointer = self.element(descriptor, view, index)?;
         let ty = self.b.type_int(bits, 0);
         let value = self.op(S::UConvert, ty, &[value])?;
         self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
@@ -347,13 +505,14 @@ impl Emitter<'_> {
         self.narrow(bits)?;
         let shift = self.word(u32::from(bits == 16));
         let index = self.fold2(S::ShiftRightLogical, address, shift)?;
-        let pointer = self.element(descriptor, bits, index)?;
+        let view = if bits == 8 { View::U8 } else { View::U16 };
+        let pointer = self.element(descriptor, view, index)?;
         let (ty, word) = (self.b.type_int(bits, 0), self.u32());
         let value = self.op(S::Load, ty, &[pointer])?;
         self.op(S::UConvert, word, &[value])
     }
 
-    pub(super) fn memory(&mut self, inst: &Inst) -> Emitted {
+    pub(super) fn memory(&mut self, value: Value, inst: &Inst) -> Emitted {
         let x: Vec<Word> = inst.operands.iter().map(|operand| self.id(*operand)).collect();
         match inst.op {
             Op::Barrier => return self.barrier(),
@@ -374,17 +533,23 @@ impl Emitter<'_> {
         if inst.op == Op::LoadScalarBuffer {
             let mask = self.word(!3);
             let offset = self.fold2(S::BitwiseAnd, x[0], mask)?;
-            let address = self.buffer_offset_raw(descriptor, offset)?;
-            let value = self.load_scalar(descriptor, address)?;
-            let pixel = matches!(self.program.stage, StageRegisters::Pixel { .. });
-            return if pixel && self.program.profile.helpers_load_zero {
-                // The value is the same for all: helpers take it from a pixel that is drawn.
-                let word = self.u32();
-                self.need("GroupNonUniformBallot", Capability::GroupNonUniformBallot);
-                self.subgroup(S::GroupNonUniformBroadcastFirst, word, &[value])
-            } else {
-                Ok(value)
+            let float = inst.ty == Type::F32;
+            let loaded = match self.known(offset) {
+                Some(bytes) => self.load_of_quad(descriptor, None, bytes / 4)?,
+                None => None,
             };
+            if let Some(loaded) = loaded {
+                return self.as_type(loaded, inst.ty);
+            }
+            let address = self.scalar_address(descriptor, offset)?;
+            let loaded = self.load_scalar(descriptor, address, float)?;
+            let is_float = self.floats.contains(&loaded);
+            let ty = self.ty(if is_float { Type::F32 } else { Type::U32 });
+            let loaded = self.for_helpers(ty, loaded)?;
+            if is_float {
+                self.floats.insert(loaded);
+            }
+            return self.as_type(loaded, inst.ty);
         }
         let AccessKind::Buffer {
             width,
@@ -399,33 +564,46 @@ impl Emitter<'_> {
                 "a buffer operation without a buffer access",
             )));
         };
-        // Components of one element differ by a constant: what they share is computed once.
-        let plain = matches!(inst.op, Op::LoadBuffer | Op::StoreBuffer) && width == BufferWidth::Dword;
-        let swizzled = self
-            .buffer_shapes
-            .get(&descriptor)
-            .is_some_and(|shape| shape.swizzled);
-        let (offset, further) = match self.known(x[1]) {
-            Some(bytes) if plain && !swizzled && bytes % 4 == 0 => (self.word(0), bytes / 4),
-            _ => (x[1], 0),
-        };
-        let address = self.buffer_offset(descriptor, indexed.then_some(x[0]), offset)?;
+        let index = indexed.then_some(x[0]);
+        let address = self.address(descriptor, index, x[1])?;
         match inst.op {
             Op::LoadBuffer => match width {
-                BufferWidth::Dword => self.load_dword(descriptor, address, further),
-                BufferWidth::Byte => self.load_narrow(descriptor, address, 8),
-                BufferWidth::Short => self.load_narrow(descriptor, address, 16),
+                BufferWidth::Dword => {
+                    let named = if indexed { Some(inst.operands[0]) } else { None };
+                    let loaded = match self.known(x[1]) {
+                        Some(bytes) => self.load_of_quad(descriptor, named, bytes / 4)?,
+                        None => None,
+                    };
+                    let loaded = match loaded {
+                        Some(loaded) => loaded,
+                        None => self.load_dword(descriptor, address, 0, inst.ty == Type::F32)?,
+                    };
+                    self.as_type(loaded, inst.ty)
+                }
+                BufferWidth::Byte | BufferWidth::Short => {
+                    let bits = if width == BufferWidth::Byte { 8 } else { 16 };
+                    let byte = self.byte_at(address)?;
+                    self.load_narrow(descriptor, byte, bits)
+                }
             },
             Op::StoreBuffer => {
                 match width {
-                    BufferWidth::Dword => self.store_dword(descriptor, address, further, x[2])?,
-                    BufferWidth::Byte => self.store_narrow(descriptor, address, 8, x[2])?,
-                    BufferWidth::Short => self.store_narrow(descriptor, address, 16, x[2])?,
+                    BufferWidth::Dword => self.store_dword(descriptor, address, 0, x[2])?,
+                    BufferWidth::Byte | BufferWidth::Short => {
+                        let bits = if width == BufferWidth::Byte { 8 } else { 16 };
+                        let byte = self.byte_at(address)?;
+                        self.store_narrow(descriptor, byte, bits, x[2])?;
+                    }
                 }
                 Ok(0)
             }
             Op::LoadBufferFormat => {
-                self.load_format(descriptor, address, formatted.flatten(), components, d16)
+                let named = if indexed { Some(inst.operands[0]) } else { None };
+                let quads = self.known(x[1]).map(|bytes| (named, bytes / 4));
+                let parts =
+                    self.load_format((descriptor, address), quads, formatted.flatten(), components, d16)?;
+                self.texels.insert(value, Texel::Parts(parts));
+                Ok(0)
             }
             Op::StoreBufferFormat => {
                 self.store_format(
@@ -441,7 +619,7 @@ impl Emitter<'_> {
             Op::AtomicBuffer => {
                 let atomic =
                     atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
-                let index = self.dword_index(address)?;
+                let index = self.dword_at(address, 0)?;
                 let place = self.storage_place(descriptor, Type::U32, index)?;
                 self.atomic(atomic, place, x[2], x[3])
             }
@@ -451,8 +629,8 @@ impl Emitter<'_> {
                 self.need_feature(Features::BUFFER_INT64_ATOMICS, "64-bit buffer atomics")?;
                 self.need("Int64Atomics", Capability::Int64Atomics);
                 self.need("Int64", Capability::Int64);
-                let three = self.word(3);
-                let index = self.fold2(S::ShiftRightLogical, address, three)?;
+                let (dword, one) = (self.dword_at(address, 0)?, self.word(1));
+                let index = self.fold2(S::ShiftRightLogical, dword, one)?;
                 let place = self.storage_place(descriptor, Type::U64, index)?;
                 self.atomic(atomic, place, x[2], x[3])
             }
@@ -460,15 +638,14 @@ impl Emitter<'_> {
     }
 
     /// Scalar loads know neither stride nor swizzle.
-    fn buffer_offset_raw(&mut self, descriptor: u32, offset: Word) -> Emitted {
-        let shape = self.buffer_shapes.get(&descriptor).copied();
-        let Some(shape) = shape else { return Ok(offset) };
+    fn scalar_address(&mut self, descriptor: u32, offset: Word) -> Result<Address, Reason> {
+        let shape = self.shape(descriptor);
         let plain = crate::specialization::BufferShape {
             misaligned: shape.misaligned,
             ..Default::default()
         };
         self.buffer_shapes.insert(descriptor, plain);
-        let address = self.buffer_offset(descriptor, None, offset);
+        let address = self.address(descriptor, None, offset);
         self.buffer_shapes.insert(descriptor, shape);
         address
     }

@@ -1,6 +1,7 @@
 //! Guest pointers: looked up in the page table, then followed as device addresses.
 
 use super::memory::Place;
+use super::view::View;
 use super::{Emitted, Emitter};
 use crate::binary::Features;
 use crate::ir::{AccessKind, BufferWidth, Inst, Op, Type};
@@ -17,7 +18,7 @@ impl Emitter<'_> {
         }
         let binding = self.page_table_binding()?;
         self.ty(Type::U64);
-        let block = self.storage_block(64);
+        let block = self.storage_block(View::U64);
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
         self.b.decorate(variable, Decoration::NonWritable, []);
         self.b
