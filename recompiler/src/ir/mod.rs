@@ -16,7 +16,9 @@ pub(crate) mod verify;
 
 pub(crate) use op::{Effect, Op, Type};
 
+use crate::binary::Dialect;
 use crate::cfg::structured::{Merge, StructuredId};
+use crate::decode::decode;
 use crate::plan::ImageDim;
 use crate::refusal::ProgramCounter;
 use smallvec::SmallVec;
@@ -159,11 +161,28 @@ pub(crate) enum ImageOp {
     QueryLod,
 }
 
+/// The words of an instruction, for its text.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Encoded {
+    pub words: [u32; 5],
+    pub dialect: Dialect,
+}
+
+impl Encoded {
+    /// As the assembler prints it.
+    pub fn text(&self) -> String {
+        match decode(&self.words, ProgramCounter(0), self.dialect) {
+            Ok(instruction) => instruction.to_string(),
+            Err(_) => format!("{:08x}", self.words[0]),
+        }
+    }
+}
+
 /// The static part of a memory, image, export or interpolation operation.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Access {
     pub program_counter: ProgramCounter,
-    pub instruction: String,
+    pub encoded: Encoded,
     pub kind: AccessKind,
     /// Plan descriptors, once the resources are known: buffer or image, then sampler.
     pub descriptors: SmallVec<[u32; 2]>,

@@ -49,7 +49,7 @@ impl Emitter<'_> {
         }
         self.prepare_scratch(num_thread.iter().map(|n| (*n).max(1)).product::<u32>())?;
         let wave = self.wave();
-        let (word, truth) = (self.u32(), self.b.type_bool());
+        let (word, truth) = (self.u32(), self.truth());
         let (zero, one) = (self.word(0), self.word(1));
         let index = self.local_index()?;
         // The wave's first thread.
@@ -152,7 +152,7 @@ impl Emitter<'_> {
 
     fn scratch_element(&mut self, index: Word) -> Emitted {
         let (word, variable) = (self.u32(), self.scratch()?.variable);
-        let pointer = self.b.type_pointer(None, StorageClass::Workgroup, word);
+        let pointer = self.pointer_to(StorageClass::Workgroup, word);
         self.op(S::AccessChain, pointer, &[variable, index])
     }
 

@@ -89,7 +89,7 @@ impl Emitter<'_> {
         }
         let vector = if signed {
             let element = self.signed();
-            self.b.type_vector(element, words.len() as u32)
+            self.vector_of(element, words.len() as u32)
         } else {
             self.vector(ty, words.len() as u32)
         };
@@ -234,7 +234,7 @@ impl Emitter<'_> {
                 let count = coordinates(dim);
                 let coordinate = self.join(Type::U32, false, &x[..count])?;
                 let component = self.component_type(class);
-                let pointer_type = self.b.type_pointer(None, StorageClass::Image, component);
+                let pointer_type = self.pointer_to(StorageClass::Image, component);
                 let zero = self.word(0);
                 let place = Place {
                     pointer: self.op(S::ImageTexelPointer, pointer_type, &[variable, coordinate, zero])?,
@@ -282,7 +282,7 @@ impl Emitter<'_> {
         if let [one] = parts[..] {
             return Ok(one);
         }
-        let vector = self.b.type_vector(signed, count as u32);
+        let vector = self.vector_of(signed, count as u32);
         Ok(self.b.constant_composite(vector, parts))
     }
 
@@ -360,7 +360,7 @@ impl Emitter<'_> {
         }
         let explicit = flags.intersects(ImageOperands::LOD | ImageOperands::GRAD);
         let component = self.component_type(class);
-        let vector = self.b.type_vector(component, 4);
+        let vector = self.vector_of(component, 4);
         let reference = match reference {
             Some(reference) => Some(self.as_float(reference)?),
             None => None,
@@ -432,7 +432,7 @@ impl Emitter<'_> {
         let image = self.op(S::Load, ty, &[variable])?;
         let coordinate = self.join(Type::U32, false, &x[..count])?;
         let component = self.component_type(class);
-        let vector = self.b.type_vector(component, 4);
+        let vector = self.vector_of(component, 4);
         let mut operands = vec![Operand::IdRef(image), Operand::IdRef(coordinate)];
         if multisampled {
             operands.push(Operand::ImageOperands(ImageOperands::SAMPLE));
@@ -465,7 +465,7 @@ impl Emitter<'_> {
         let image = self.op(S::Load, ty, &[variable])?;
         let coordinate = self.join(Type::U32, false, &x[..count])?;
         let component = self.component_type(class);
-        let vector = self.b.type_vector(component, 4);
+        let vector = self.vector_of(component, 4);
         let mut data = Vec::new();
         for &word in &x[count..count + 4] {
             data.push(match class {

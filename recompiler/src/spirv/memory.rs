@@ -80,7 +80,7 @@ impl Emitter<'_> {
         } else {
             StorageClass::Uniform
         };
-        let pointer = self.b.type_pointer(None, class, word);
+        let pointer = self.pointer_to(class, word);
         let zero = self.word(0);
         let chain = if push.is_some() {
             let member = self.word(index);
@@ -168,10 +168,10 @@ impl Emitter<'_> {
 
     fn view_element(&mut self, view: View) -> Word {
         match view {
-            View::U8 => self.b.type_int(8, 0),
-            View::U16 => self.b.type_int(16, 0),
+            View::U8 => self.int(8),
+            View::U16 => self.int(16),
             View::U32 => self.u32(),
-            View::U64 => self.b.type_int(64, 0),
+            View::U64 => self.int(64),
             View::F32 => self.f32(),
             View::U32x4 => self.vector(Type::U32, 4),
             View::F32x4 => self.vector(Type::F32, 4),
@@ -216,7 +216,7 @@ impl Emitter<'_> {
             (View::F32x4, Some(_)) => self.f32(),
             _ => self.view_element(view),
         };
-        let pointer = self.b.type_pointer(None, StorageClass::StorageBuffer, element);
+        let pointer = self.pointer_to(StorageClass::StorageBuffer, element);
         let zero = self.word(0);
         let mut operands = vec![variable, zero, index];
         operands.extend(component);
@@ -424,7 +424,7 @@ impl Emitter<'_> {
         if ragged == 0 {
             return Ok(value);
         }
-        let (word, truth) = (self.u32(), self.b.type_bool());
+        let (word, truth) = (self.u32(), self.truth());
         let is_float = self.floats.contains(&value);
         let view = self.dword_view(descriptor, float);
         let variable = self.buffer_view(descriptor, view);
@@ -496,7 +496,7 @@ impl Emitter<'_> {
         let index = self.fold2(S::ShiftRightLogical, address, shift)?;
         let view = if bits == 8 { View::U8 } else { View::U16 };
         let pointer = self.element(descriptor, view, index)?;
-        let ty = self.b.type_int(bits, 0);
+        let ty = self.int(bits);
         let value = self.op(S::UConvert, ty, &[value])?;
         self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
     }
@@ -507,7 +507,7 @@ impl Emitter<'_> {
         let index = self.fold2(S::ShiftRightLogical, address, shift)?;
         let view = if bits == 8 { View::U8 } else { View::U16 };
         let pointer = self.element(descriptor, view, index)?;
-        let (ty, word) = (self.b.type_int(bits, 0), self.u32());
+        let (ty, word) = (self.int(bits), self.u32());
         let value = self.op(S::Load, ty, &[pointer])?;
         self.op(S::UConvert, word, &[value])
     }
@@ -703,7 +703,7 @@ impl Emitter<'_> {
             let (word, last) = (self.u32(), self.word(elements - 1));
             index = self.ext(word, rspirv::spirv::GlslStd450Op::UMin, &[index, last])?;
         }
-        let ty = self.b.type_pointer(None, StorageClass::Workgroup, element);
+        let ty = self.pointer_to(StorageClass::Workgroup, element);
         Ok(Place {
             pointer: self.op(S::AccessChain, ty, &[variable, index])?,
             class: StorageClass::Workgroup,
@@ -837,7 +837,7 @@ impl Emitter<'_> {
         data: Word,
         comparand: Word,
     ) -> Emitted {
-        let (ty, truth) = (self.ty(numbers), self.b.type_bool());
+        let (ty, truth) = (self.ty(numbers), self.truth());
         let (one, zero) = (self.constant(numbers, 1), self.constant(numbers, 0));
         let floats = match numbers {
             Type::U64 => {
@@ -934,7 +934,7 @@ impl Emitter<'_> {
         data: Word,
         comparand: Word,
     ) -> Emitted {
-        let (scope, relaxed, truth) = (self.atomic_scope(place), self.word(0), self.b.type_bool());
+        let (scope, relaxed, truth) = (self.atomic_scope(place), self.word(0), self.truth());
         let numbers = self.ty(place.numbers);
         let load = vec![
             Operand::IdRef(place.pointer),

@@ -53,6 +53,7 @@ pub(crate) struct Emitter<'a> {
     /// Values of 32-bit constants by id.
     words: HashMap<Word, u32>,
     constants: HashMap<(Word, u64), Word>,
+    types: HashMap<types::Kind, Word>,
     globals: Vec<Word>,
     inputs: HashMap<(stage::Input, u32), Word>,
     outputs: HashMap<stage::Output, Word>,
@@ -100,6 +101,7 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         ends: Vec::new(),
         words: HashMap::new(),
         constants: HashMap::new(),
+        types: HashMap::new(),
         globals: Vec::new(),
         inputs: HashMap::new(),
         outputs: HashMap::new(),
@@ -375,7 +377,7 @@ impl Emitter<'_> {
                 || text == "refused" =>
             {
                 match self.function.accesses.get(inst.immediate as usize) {
-                    Some(access) => fault.at(access.program_counter, || access.instruction.clone()),
+                    Some(access) => fault.at(access.program_counter, || access.encoded.text()),
                     None => fault,
                 }
             }

@@ -42,7 +42,7 @@ impl Emitter<'_> {
 
     fn table_word(&mut self, index: Word) -> Emitted {
         let (variable, long, zero) = (self.page_table()?, self.ty(Type::U64), self.word(0));
-        let pointer = self.b.type_pointer(None, StorageClass::StorageBuffer, long);
+        let pointer = self.pointer_to(StorageClass::StorageBuffer, long);
         let place = self.op(S::AccessChain, pointer, &[variable, zero, index])?;
         self.op(S::Load, long, &[place])
     }
@@ -81,12 +81,12 @@ impl Emitter<'_> {
             BufferWidth::Byte => {
                 self.need_feature(Features::STORAGE8, "8-bit storage")?;
                 self.need("StorageBuffer8BitAccess", Capability::StorageBuffer8BitAccess);
-                (self.b.type_int(8, 0), 1)
+                (self.int(8), 1)
             }
             BufferWidth::Short => {
                 self.need_feature(Features::STORAGE16, "16-bit storage")?;
                 self.need("StorageBuffer16BitAccess", Capability::StorageBuffer16BitAccess);
-                (self.b.type_int(16, 0), 2)
+                (self.int(16), 2)
             }
             BufferWidth::Dword if wide => {
                 self.need_feature(Features::BUFFER_INT64_ATOMICS, "64-bit buffer atomics")?;
@@ -95,9 +95,7 @@ impl Emitter<'_> {
             }
             BufferWidth::Dword => (word, 4),
         };
-        let ty = self
-            .b
-            .type_pointer(None, StorageClass::PhysicalStorageBuffer, element);
+        let ty = self.pointer_to(StorageClass::PhysicalStorageBuffer, element);
         let place = self.op(S::ConvertUToPtr, ty, &[device])?;
         let aligned = [
             Operand::MemoryAccess(MemoryAccess::ALIGNED),
@@ -116,7 +114,7 @@ impl Emitter<'_> {
         // What is not mapped takes nothing.
         let nothing = self.word(DIRECTORY as u32);
         let nothing = self.table_word(nothing)?;
-        let truth = self.b.type_bool();
+        let truth = self.truth();
         let mapped = self.op(S::INotEqual, truth, &[page, nothing])?;
         let (before, inside, end) = (self.block_label()?, self.b.id(), self.b.id());
         self.b

@@ -31,7 +31,7 @@ pub(super) enum Output {
 
 impl Emitter<'_> {
     fn global(&mut self, ty: Word, class: StorageClass) -> Word {
-        let pointer = self.b.type_pointer(None, class, ty);
+        let pointer = self.pointer_to(class, ty);
         // A variable made while a function is open would land in it.
         let (function, block) = (self.b.selected_function(), self.b.selected_block());
         let _ = self.b.select_function(None);
@@ -115,7 +115,7 @@ impl Emitter<'_> {
                 self.component(variable, ty, float, index)
             }
             Op::FrontFacing => {
-                let ty = self.b.type_bool();
+                let ty = self.truth();
                 let variable = self.builtin(BuiltIn::FrontFacing, ty);
                 self.load_input(ty, variable)
             }
@@ -192,7 +192,7 @@ impl Emitter<'_> {
         if (mode ^ own) & (interpolation::FLAT | interpolation::LINEAR) != 0 {
             return Err(Reason::Unsupported("one parameter interpolated in two ways"));
         }
-        let pointer = self.b.type_pointer(None, StorageClass::Input, float);
+        let pointer = self.pointer_to(StorageClass::Input, float);
         let index = self.word(component);
         let chain = self.op(S::AccessChain, pointer, &[variable, index])?;
         self.need("InterpolationFunction", Capability::InterpolationFunction);
@@ -339,7 +339,7 @@ impl Emitter<'_> {
                 let length = self.word(enabled.count_ones());
                 let array = self.b.type_array(float, length);
                 let variable = self.output(output, array);
-                let pointer = self.b.type_pointer(None, StorageClass::Output, float);
+                let pointer = self.pointer_to(StorageClass::Output, float);
                 let index = self.word((enabled & (bit - 1)).count_ones());
                 let place = self.op(S::AccessChain, pointer, &[variable, index])?;
                 let value = self.float_of(words[component as usize])?;
@@ -355,7 +355,7 @@ impl Emitter<'_> {
             NumericClass::Uint => self.vector(Type::U32, 4),
             NumericClass::Sint => {
                 let signed = self.signed();
-                self.b.type_vector(signed, 4)
+                self.vector_of(signed, 4)
             }
         };
         let mut values = Vec::with_capacity(4);

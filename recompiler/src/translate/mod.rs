@@ -32,7 +32,7 @@ use crate::binary::{ShaderBinary, Stage, StageRegisters};
 use crate::cfg::Cfg;
 use crate::cfg::structured::{StructuredBlock, StructuredId};
 use crate::decode::{Encoding, Instruction, Operand};
-use crate::ir::{Access, AccessKind, Function, Op, Terminator, Type, Value};
+use crate::ir::{Access, AccessKind, Encoded, Function, Op, Terminator, Type, Value};
 use crate::refusal::{Fault, Reason};
 use branch::Graph;
 use smallvec::SmallVec;
@@ -216,7 +216,10 @@ impl<'a> Translator<'a> {
     fn access(&mut self, kind: AccessKind) -> u64 {
         self.v.function.accesses.push(Access {
             program_counter: self.instruction.program_counter,
-            instruction: self.instruction.to_string(),
+            encoded: Encoded {
+                words: self.instruction.words,
+                dialect: self.instruction.dialect,
+            },
             kind,
             descriptors: SmallVec::new(),
         });
