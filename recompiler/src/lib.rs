@@ -18,7 +18,7 @@ mod spirv;
 mod translate;
 
 pub use artifact::{Artifact, Binding, BindingKind, FlatBlock, Interface};
-pub use binary::{Dialect, Features, Profile, ShaderBinary, Stage, StageRegisters};
+pub use binary::{Dialect, Features, Profile, ShaderBinary, Stage, StageRegisters, scratch_dwords};
 pub use plan::{
     AccessFlags, Batch, DecodeError, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, ImageDim,
     Inputs, PlanMemory, PlanRead, ResourcePlan, Scratch, Tape, Use, evaluate,

@@ -3,7 +3,7 @@
 //! A row of `memory/rows.rs` names an instruction and says what it does to bytes. Each lane has 32 bytes of memory of
 //! its own, data, and an old value in the destination; EXEC is off in some lanes. Every row runs on edge values and
 //! random ones, in local data share (made of 32-bit and of 64-bit words), in buffers (plain, by index, swizzled, with
-//! lanes past the end) and behind pointers (by a scalar base and through the page table). Without a Vulkan device the
+//! lanes past the end) and behind pointers (by a scalar base and through the page table), and in scratch memory. Without a Vulkan device the
 //! tests say that they skip.
 
 #![expect(
@@ -68,4 +68,14 @@ fn global_memory_through_the_page_table() {
 #[test]
 fn flat_memory_through_the_page_table() {
     check(&rows::flat("flat_"), Space::Pointer);
+}
+
+#[test]
+fn scratch_memory() {
+    check(&rows::scratch(false), Space::Scratch { ring: false });
+}
+
+#[test]
+fn scratch_memory_through_the_ring() {
+    check(&rows::scratch(true), Space::Scratch { ring: true });
 }

@@ -21,6 +21,7 @@ fn stage(text: &str) -> StageRegisters {
             vs_out_cntl: 0,
             vs_out_config: 0,
             wave32: false,
+            scratch: 0,
         };
     }
     if text.starts_with("v_interp") {
@@ -36,16 +37,18 @@ fn stage(text: &str) -> StageRegisters {
             shader_mask: u32::MAX,
             db_shader_control: 1,
             wave32: false,
+            scratch: 0,
         };
     }
     StageRegisters::Compute {
         // Float mode, and all VGPRs.
         rsrc1: 0xc0 << 12 | 63,
-        // 16 user data registers, 8 KiB of local data share.
-        rsrc2: 16 << 1 | 16 << 15,
+        // Scratch memory, 16 user data registers, 8 KiB of local data share.
+        rsrc2: 1 | 16 << 1 | 16 << 15,
         rsrc3: 0,
         num_thread: [64, 1, 1],
         wave32: false,
+        scratch: 64,
     }
 }
 

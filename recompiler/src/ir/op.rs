@@ -104,6 +104,9 @@ ops! {
     LocalIndex "local_index" U32 () Pure;
     /// Number of the lane in its wave.
     LaneId "lane_id" U32 () Pure;
+    /// Where the wave's scratch memory starts in the ring: an opaque mark that scratch accesses take out of their
+    /// addresses.
+    ScratchStart "scratch_start" U32 () Pure;
     VertexIndex "vertex_index" U32 () Pure;
     InstanceIndex "instance_index" U32 () Pure;
     FragCoord "frag_coord" F32 () Pure;
@@ -281,6 +284,9 @@ ops! {
     /// (eight words of the T#, four of the S# where sampled, address components, data where stored, active).
     Image "image" U32x4 () "*" Writes;
     ImageRead "image_read" U32x4 () "*" Reads;
+    /// (byte address in the lane's scratch memory): the dword that holds it.
+    LoadScratch "load_scratch" U32 (U32) Reads;
+    StoreScratch "store_scratch" Void (U32, U32, Bool) Writes;
     Barrier "barrier" Void () Writes;
     /// (x, y, z, w, active): words or floats.
     Export "export" Void () "*" Writes;

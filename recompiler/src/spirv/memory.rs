@@ -521,6 +521,15 @@ impl Emitter<'_> {
                 self.store_shared(x[0], x[1])?;
                 return Ok(0);
             }
+            Op::LoadScratch => {
+                let (word, pointer) = (self.u32(), self.private_element(x[0])?);
+                return self.op(S::Load, word, &[pointer]);
+            }
+            Op::StoreScratch => {
+                let pointer = self.private_element(x[0])?;
+                self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(x[1])])?;
+                return Ok(0);
+            }
             Op::AtomicShared | Op::AtomicShared64 => return self.atomic_shared(inst, &x),
             _ => {}
         }
@@ -710,6 +719,28 @@ impl Emitter<'_> {
             element,
             numbers,
         })
+    }
+
+    /// The dword of the lane's scratch memory that holds a byte address.
+    fn private_element(&mut self, address: Word) -> Emitted {
+        let (word, dwords) = (self.u32(), self.program.stage.scratch());
+        let variable = match self.private {
+            Some(variable) => variable,
+            None => {
+                let length = self.word(dwords);
+                let array = self.b.type_array(word, length);
+                let variable = self.global_variable(array, StorageClass::Private);
+                self.private = Some(variable);
+                variable
+            }
+        };
+        let mut index = self.dword_index(address)?;
+        if self.known(index).is_none_or(|index| index >= dwords) {
+            let last = self.word(dwords - 1);
+            index = self.ext(word, rspirv::spirv::GlslStd450Op::UMin, &[index, last])?;
+        }
+        let pointer = self.pointer_to(StorageClass::Private, word);
+        self.op(S::AccessChain, pointer, &[variable, index])
     }
 
     /// Bits below a byte address's dword in its 64-bit word.

@@ -70,6 +70,8 @@ pub(crate) struct Emitter<'a> {
     /// Local data share is made of 64-bit words: the program has 64-bit atomics on it.
     wide_shared: bool,
     page_table: Option<Word>,
+    /// The lane's own memory.
+    private: Option<Word>,
     scratch: Option<exchange::Scratch>,
     capabilities: BTreeMap<&'static str, Capability>,
     extensions: Vec<&'static str>,
@@ -115,6 +117,7 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         shared: None,
         wide_shared: function.placed().any(|inst| inst.op == Op::AtomicShared64),
         page_table: None,
+        private: None,
         scratch: None,
         capabilities: BTreeMap::new(),
         extensions: Vec::new(),
@@ -573,6 +576,8 @@ impl Emitter<'_> {
             | Op::StoreShared
             | Op::AtomicShared
             | Op::AtomicShared64
+            | Op::LoadScratch
+            | Op::StoreScratch
             | Op::Barrier => self.memory(value, inst),
             Op::LoadPointer | Op::StorePointer | Op::AtomicPointer | Op::AtomicPointer64 => {
                 self.pointer(inst)
@@ -602,6 +607,9 @@ impl Emitter<'_> {
             Op::Barycentric | Op::InterpolateP1 => {
                 Err(Reason::Unsupported("barycentric coordinates read as numbers"))
             }
+            Op::ScratchStart => Err(Reason::Unsupported(
+                "the wave's place in the scratch ring read as a number",
+            )),
             Op::Refused => Err(Reason::Untranslated),
             Op::UserData | Op::ShaderBase | Op::LoadAddress => Err(Reason::Internal(format!(
                 "`{}` is left after the resource pass",

@@ -171,7 +171,7 @@ impl Translator<'_> {
     }
 
     /// Bits below a byte address in its dword.
-    fn byte_shift(&mut self, address: Value) -> Value {
+    pub(super) fn byte_shift(&mut self, address: Value) -> Value {
         let (three, eight) = (self.v.word(3), self.v.word(8));
         let byte = self.u(Op::And, &[address, three]);
         self.u(Op::Mul, &[byte, eight])

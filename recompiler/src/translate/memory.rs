@@ -71,6 +71,9 @@ impl Translator<'_> {
             self.v.word(0)
         });
         let mut offset = self.raw(instruction.src[2])?;
+        if let Some(within) = self.within_scratch(offset) {
+            return self.scratch_buffer(within);
+        }
         if memory.offset_enable {
             let vector = self.raw_at(instruction.src[0], register)?;
             offset = self.u(Op::Add, &[vector, offset]);
@@ -147,6 +150,25 @@ impl Translator<'_> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// An access to the lane's part of the scratch ring. `offset` is what the scalar offset adds to the wave's place.
+    fn scratch_buffer(&mut self, mut offset: Value) -> Taken {
+        let instruction = self.instruction;
+        let memory = instruction.memory;
+        if memory.index_enable {
+            return Err(Reason::Unsupported("scratch memory by index"));
+        }
+        if memory.offset_enable {
+            let vector = self.raw_at(instruction.src[0], 0)?;
+            offset = self.u(Op::Add, &[vector, offset]);
+        }
+        let immediate = self.v.word(memory.offset.cast_unsigned());
+        let address = self.u(Op::Add, &[offset, immediate]);
+        let Some((_, what)) = instruction.row.name.split_once('_') else {
+            return Ok(false);
+        };
+        self.scratch(what, address, instruction.row.width('d'), instruction.dst)
     }
 
     /// D16 loads write one half and keep the other.
@@ -242,7 +264,10 @@ impl Translator<'_> {
         let instruction = self.instruction;
         // A flat address that splits into a scalar base and an offset is no aperture's: it is global.
         let name = match instruction.row.encoding {
-            Encoding::Scratch => return Err(Reason::Unsupported("scratch memory")),
+            Encoding::Scratch => {
+                let what = instruction.row.name.strip_prefix("SCRATCH_");
+                return self.scratch_instruction(what.unwrap_or_default());
+            }
             _ => instruction.row.name,
         };
         let Some((_, what)) = name.split_once('_') else {

@@ -24,6 +24,7 @@ mod scalar;
 mod scalar_bits;
 mod scalar_compare;
 mod scalar_memory;
+mod scratch;
 mod start;
 mod variables;
 

@@ -215,6 +215,13 @@ pub fn buffers() -> Vec<Row> {
     vector_memory("buffer_")
 }
 
+/// What reaches scratch memory by itself, or through the ring's V#.
+pub fn scratch(ring: bool) -> Vec<Row> {
+    let mut list = Vec::new();
+    plain(&mut list, if ring { "buffer_" } else { "scratch_" });
+    list
+}
+
 /// FLAT or GLOBAL.
 pub fn flat(prefix: &str) -> Vec<Row> {
     vector_memory(prefix)

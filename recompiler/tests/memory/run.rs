@@ -26,6 +26,20 @@ pub enum Space {
     },
     ScalarBase,
     Pointer,
+    /// The lane's own memory, by SCRATCH instructions or through a V# of the ring.
+    Scratch {
+        ring: bool,
+    },
+}
+
+impl Space {
+    /// Buffer instructions have data and result in one place.
+    fn in_place(self) -> bool {
+        matches!(
+            self,
+            Self::Buffer | Self::Indexed { .. } | Self::Scratch { ring: true }
+        )
+    }
 }
 
 const LANES: usize = 64;
@@ -37,6 +51,8 @@ const RESULT_WORDS: usize = 12;
 const PER_PROGRAM: usize = 12;
 /// Bytes of memory a lane.
 const SLOT: usize = 32;
+/// Where the lane's memory is that scratch instructions work on.
+const SCRATCH: u32 = 16;
 /// Lanes past the V#'s end.
 const OUTSIDE: usize = 24;
 
@@ -63,6 +79,7 @@ const TESTED_V: u32 = 8;
 const WHOLE_V: u32 = 12;
 const BASE: u32 = 16;
 const GROUP: u32 = 18;
+const WAVE_PLACE: u32 = 19;
 const MASK: u32 = 20;
 
 struct Nothing;
@@ -170,6 +187,14 @@ impl Row {
                 (first & 0xfffc_c000) | returns << 16 | immediate,
                 ADDRESS | DATA << 8 | BASE << 16 | DST << 24,
             ],
+            Space::Scratch { ring: true } => vec![
+                (first & 0xfffc_0000) | 1 << 12 | immediate,
+                ADDRESS | DST << 8 | (WHOLE_V / 4) << 16 | WAVE_PLACE << 24,
+            ],
+            Space::Scratch { ring: false } => vec![
+                (first & 0xfffc_c000) | immediate,
+                ADDRESS | DATA << 8 | 0x7d << 16 | DST << 24,
+            ],
             Space::Pointer => vec![
                 (first & 0xfffc_c000) | returns << 16 | immediate,
                 POINTER | DATA << 8 | 0x7d << 16 | DST << 24,
@@ -183,6 +208,23 @@ fn ds_b128(write: bool, register: u32, offset: u32) -> [u32; 2] {
         [0xdb7c_0000 | offset, OWN | register << 8]
     } else {
         [0xdbfc_0000 | offset, OWN | register << 24]
+    }
+}
+
+fn scratch_x4(store: bool, register: u32, offset: u32) -> [u32; 2] {
+    if store {
+        [0xdc78_4000 | offset, OWN | register << 8 | 0x7d << 16]
+    } else {
+        [0xdc38_4000 | offset, OWN | 0x7d << 16 | register << 24]
+    }
+}
+
+/// Four registers of the lane's memory.
+fn memory_x4(space: Space, store: bool, register: u32, offset: u32) -> [u32; 2] {
+    match space {
+        Space::Shared { .. } => ds_b128(store, register, offset),
+        Space::Scratch { .. } => scratch_x4(store, register, offset),
+        _ => buffer_x4(store, register, PLACE, WHOLE_V, offset),
     }
 }
 
@@ -204,7 +246,11 @@ fn frame(space: Space, instances: &[(Row, Vec<u32>)]) -> Vec<u32> {
     times(&mut code, 2, 4 * CASE_WORDS);
     times(&mut code, PLACE, SLOT);
     times(&mut code, RESULT, 4 * RESULT_WORDS * instances.len());
-    code.push(fixed::v_lshlrev(OWN, 128 + 5, 0));
+    code.push(if matches!(space, Space::Scratch { .. }) {
+        fixed::v_mov(OWN, 128 + SCRATCH)
+    } else {
+        fixed::v_lshlrev(OWN, 128 + 5, 0)
+    });
     for quad in 0..CASE_WORDS as u32 / 4 - 1 {
         code.extend(buffer_x4(false, 4 + 4 * quad, 2, 4, 16 * quad));
     }
@@ -215,16 +261,9 @@ fn frame(space: Space, instances: &[(Row, Vec<u32>)]) -> Vec<u32> {
         code.extend([0xd900_0000, ZERO | ZERO << 8]);
     }
     for (number, (row, words)) in instances.iter().enumerate() {
-        let shared = matches!(space, Space::Shared { .. });
-        if shared {
-            code.extend(ds_b128(true, 4, 0));
-            code.extend(ds_b128(true, 8, 16));
-        } else {
-            code.extend(buffer_x4(true, 4, PLACE, WHOLE_V, 0));
-            code.extend(buffer_x4(true, 8, PLACE, WHOLE_V, 16));
-        }
-        // Buffer instructions have data and result in one place.
-        let in_place = matches!(space, Space::Buffer | Space::Indexed { .. }) && !row.loads();
+        code.extend(memory_x4(space, true, 4, 0));
+        code.extend(memory_x4(space, true, 8, 16));
+        let in_place = space.in_place() && !row.loads();
         for register in 0..4 {
             let from = if in_place { DATA } else { 4 };
             code.push(fixed::v_mov(DST + register, vgpr(from + register)));
@@ -234,13 +273,8 @@ fn frame(space: Space, instances: &[(Row, Vec<u32>)]) -> Vec<u32> {
         code.extend(words);
         code.push(fixed::s_mov_b64(126, 193));
         code.extend([fixed::WAIT, BARRIER]);
-        if shared {
-            code.extend(ds_b128(false, READ, 0));
-            code.extend(ds_b128(false, READ + 4, 16));
-        } else {
-            code.extend(buffer_x4(false, READ, PLACE, WHOLE_V, 0));
-            code.extend(buffer_x4(false, READ + 4, PLACE, WHOLE_V, 16));
-        }
+        code.extend(memory_x4(space, false, READ, 0));
+        code.extend(memory_x4(space, false, READ + 4, 16));
         code.extend([fixed::WAIT, BARRIER]);
         for (quad, register) in (0_u32..).zip([DST, READ, READ + 4]) {
             let offset = 4 * RESULT_WORDS as u32 * number as u32 + 16 * quad;
@@ -310,6 +344,7 @@ fn cases(space: Space, shape: Shape) -> Vec<[u32; CASE_WORDS]> {
                 _ if shape.strided => shape.align * lane,
                 Space::Shared { .. } => SLOT as u32 * lane + inside,
                 Space::Indexed { .. } => inside,
+                Space::Scratch { .. } => SCRATCH + inside,
                 _ => (SLOT * number) as u32 + inside,
             };
             // Data that is what lies there makes comparing exchanges exchange.
@@ -379,7 +414,7 @@ fn halves(value: u64) -> [u32; 2] {
 
 /// What a lane's destination holds behind the instruction, whose effect on `memory` is done.
 fn model(row: &Row, space: Space, case: &[u32; CASE_WORDS], memory: &mut Bytes) -> [u32; 4] {
-    let in_place = matches!(space, Space::Buffer | Space::Indexed { .. }) && !row.loads();
+    let in_place = space.in_place() && !row.loads();
     let mut dst = [0; 4];
     dst.copy_from_slice(if in_place { &case[8..12] } else { &case[..4] });
     if case[18] == 0 {
@@ -387,10 +422,11 @@ fn model(row: &Row, space: Space, case: &[u32; CASE_WORDS], memory: &mut Bytes) 
     }
     let base = match space {
         Space::Indexed { .. } => SLOT as u32 * case[14],
+        Space::Scratch { .. } => (SLOT as u32 * case[14]).wrapping_sub(SCRATCH),
         _ => 0,
     };
     let immediate = row.immediate(space);
-    let address = base + case[15];
+    let address = base.wrapping_add(case[15]);
     // The second operand: behind the first, or in a register of its own.
     let shared = matches!(space, Space::Shared { .. });
     let second = |bytes: u32| match (shared, bytes) {
@@ -500,15 +536,17 @@ fn is_denormal(row: &Row, words: &[u32]) -> bool {
         }
 }
 
-fn program(code: &[u32]) -> Program {
+fn program(space: Space, code: &[u32]) -> Program {
+    let scratch = u32::from(matches!(space, Space::Scratch { .. }));
     let binary = ShaderBinary {
         stage: StageRegisters::Compute {
             rsrc1: 0xc0 << 12 | 1 << 21 | 15,
             // 18 user data registers, the group's number in x, 2 KiB of local data share.
-            rsrc2: 18 << 1 | 1 << 7 | 4 << 15,
+            rsrc2: scratch | 18 << 1 | 1 << 7 | 4 << 15,
             rsrc3: 0,
             num_thread: [LANES as u32, 1, 1],
             wave32: false,
+            scratch: 16 * scratch,
         },
         dialect: Dialect::Gfx1013,
         address: GuestAddress(CODE),
@@ -546,7 +584,7 @@ fn execute(device: &mut Device, space: Space, code: &[u32], cases: &[u8], result
     user_data.extend(tested);
     user_data.extend(plain(MEMORY, SLOT * CASES));
     user_data.extend([MEMORY as u32, 0]);
-    let program = program(code);
+    let program = program(space, code);
     let mut evaluation = Evaluation::default();
     let inputs = Inputs {
         user_data: &user_data,
