@@ -2,34 +2,18 @@
 //! the programs, user data and memory of recorded scenes. `RELIC_SCENES` names their folder.
 
 use std::{
-    fs,
     hint::black_box,
     path::{Path, PathBuf},
     process::ExitCode,
     time::Duration,
 };
 
-use hashbrown::HashMap;
-use relic_benches::{Subject, measure};
-use relic_components::{
-    Accesses, Commands, Dispatches, Draws, PacketRows, RegisterBanks, Submission,
-    batch::{COMPUTE_USER_DATA, GRAPHICS_USER_DATA, Snapshots},
-    message::CommandBuffer,
-    queue::{CommandCursor, PacketState, PendingSubmissions},
-    work::{InFlightWrites, PendingLabels},
+use relic_benches::{
+    Subject, measure, median,
+    scenes::{Case, load, packet_table, shader_captures},
 };
-use relic_core::{GuestAddress, GuestMemory, MemoryReader, QueueId, SubmissionId, memory::HostMapping};
-use relic_recompiler::{
-    Batch, Dialect, Evaluation, Inputs, Profile, Program, Scratch, ShaderBinary, Tape, analyse, evaluate,
-};
-use relic_schedules::{PacketTable, RuntimeBuilder};
-use relic_systems::{
-    capture::{compute_key, pixel_key, vertex_key},
-    decode::walk_queue,
-    packets::PacketsPlugin,
-    programs::ProgramKey,
-    scene::{self, Event, Scene},
-};
+use relic_core::MemoryReader;
+use relic_recompiler::{Batch, Evaluation, Inputs, Scratch, Tape, evaluate};
 
 /// Goals: how many times faster than the evaluator, nanoseconds a node, bytes.
 const TAPE_RATIO: f64 = 4.0;
@@ -38,146 +22,9 @@ const EVALUATOR_NODE: f64 = 25.0;
 const TAPE_NODE: f64 = 6.0;
 const PLAN_BYTES: usize = 4096;
 
-/// A program and the user data of draws that run it.
-struct Case {
-    program: Program,
-    address: GuestAddress,
-    rows: Vec<Vec<u32>>,
-}
-
 fn fail(reason: &str) -> ! {
     eprintln!("plans: {reason}");
     std::process::exit(2)
-}
-
-/// The programs of a scene's submissions, with the memory that its first one meets.
-struct Load {
-    memory: GuestMemory,
-    cases: Vec<Case>,
-    _mappings: Vec<HostMapping>,
-}
-
-fn load(file: &Path, table: &PacketTable) -> Result<Load, String> {
-    let bytes = fs::read(file).map_err(|error| error.to_string())?;
-    let scene = scene::parse(&bytes).map_err(|error| error.to_string())?;
-    let memory = GuestMemory::new();
-    let mut mappings = Vec::new();
-    let mut rows: HashMap<ProgramKey, Vec<Vec<u32>>> = HashMap::new();
-    for event in &scene.events {
-        match event {
-            Event::Region { range, .. } => {
-                let mapping = HostMapping::new(*range).map_err(|error| error.to_string())?;
-                // SAFETY: the mapping lives as long as the memory, in `Load`.
-                unsafe { memory.map(*range, mapping.as_ptr(), true, "scene") }
-                    .map_err(|error| error.to_string())?;
-                mappings.push(mapping);
-            }
-            Event::Write { address, bytes } => memory
-                .reader()
-                .write_bytes(GuestAddress(address.0 & scene.address_mask), bytes)
-                .map_err(|error| error.to_string())?,
-            Event::Submit(_) => {
-                collect(&scene, event, &memory, table, &mut rows);
-                break;
-            }
-            _ => {}
-        }
-    }
-    let reader = memory.reader();
-    let cases = rows.into_iter().filter_map(|(key, rows)| {
-        let region = reader.region(key.address)?.range();
-        let mut code = vec![0; ((region.end().0 - key.address.0) / 4).min(1 << 14) as usize];
-        reader.read_words(key.address, &mut code).ok()?;
-        let binary = ShaderBinary {
-            stage: key.stage,
-            dialect: if scene.chip == 1030 {
-                Dialect::Gfx1030
-            } else {
-                Dialect::Gfx1013
-            },
-            address: key.address,
-            code: &code,
-        };
-        let program = analyse(&binary, &Profile::default()).ok()?;
-        let used = program.stage().user_data_count() as usize;
-        let rows: Vec<Vec<u32>> = rows
-            .into_iter()
-            .map(|mut row| {
-                row.truncate(used);
-                row
-            })
-            .collect();
-        Some(Case {
-            program,
-            address: key.address,
-            rows,
-        })
-    });
-    let cases = cases.collect();
-    Ok(Load {
-        memory,
-        cases,
-        _mappings: mappings,
-    })
-}
-
-/// Decodes a submission and sorts its draws and dispatches by program.
-fn collect(
-    scene: &Scene,
-    event: &Event,
-    memory: &GuestMemory,
-    table: &PacketTable,
-    rows: &mut HashMap<ProgramKey, Vec<Vec<u32>>>,
-) {
-    let Event::Submit(submission) = event else { return };
-    let mut pending = PendingSubmissions::default();
-    pending.0.push_back(Submission {
-        id: SubmissionId(1),
-        queue: QueueId::GRAPHICS,
-        buffers: submission
-            .buffers
-            .iter()
-            .map(|(address, words)| CommandBuffer {
-                address: GuestAddress(address.0 & scene.address_mask),
-                words: *words,
-            })
-            .collect(),
-    });
-    let mut columns = PacketRows {
-        columns: table.columns(),
-    };
-    let (mut draws, mut dispatches, mut snapshots) =
-        (Draws::default(), Dispatches::default(), Snapshots::default());
-    let _ = walk_queue(
-        QueueId::GRAPHICS,
-        table,
-        &memory.reader(),
-        (&mut CommandCursor::default(), &mut pending),
-        (&mut RegisterBanks::default(), &mut PacketState::default()),
-        (&mut Commands::default(), &mut Accesses::default(), &mut columns),
-        (&mut draws, &mut dispatches, &mut snapshots),
-        (&mut PendingLabels::default(), &InFlightWrites::default()),
-    );
-    for draw in &draws.rows {
-        let state = &snapshots.states[draw.state as usize];
-        for (key, first) in [
-            (vertex_key(state).ok(), draw.vertex_user_data),
-            (pixel_key(state), draw.pixel_user_data),
-        ] {
-            let first = first as usize;
-            if let Some(key) = key {
-                let words = draws.user_data[first..first + GRAPHICS_USER_DATA].to_vec();
-                rows.entry(key).or_default().push(words);
-            }
-        }
-    }
-    for dispatch in &dispatches.rows {
-        let first = dispatch.user_data as usize;
-        if let Ok(key) = compute_key(&snapshots.states[dispatch.state as usize], dispatch.initiator) {
-            let words = dispatches.user_data[first..first + COMPUTE_USER_DATA].to_vec();
-            rows.entry(key).or_default().push(words);
-        }
-    }
 }
 
 /// Times of one case, each for one walk.
@@ -275,23 +122,9 @@ fn time(case: &Case, reader: &MemoryReader) -> Option<Times> {
     })
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
-}
-
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files = vec![folder.join("draws3000.pm4cap"), folder.join("mixed.pm4cap")];
-    let folders = fs::read_dir(folder.join("open")).into_iter().flatten().flatten();
-    for folder in folders {
-        let captures = fs::read_dir(folder.path()).into_iter().flatten().flatten();
-        files.extend(
-            captures
-                .map(|entry| entry.path())
-                .filter(|path| path.extension().is_some_and(|extension| extension == "pm4cap")),
-        );
-    }
+    files.extend(shader_captures(folder));
     files.sort();
     files
 }
@@ -301,10 +134,7 @@ fn main() -> ExitCode {
         println!("plans: not measured: RELIC_SCENES names no folder of recorded scenes");
         return ExitCode::SUCCESS;
     };
-    let mut builder = RuntimeBuilder::new();
-    builder.add_plugin(&PacketsPlugin);
-    let runtime = builder.build().unwrap_or_else(|errors| fail(&errors.to_string()));
-    let table = runtime.world().resource::<PacketTable>().clone();
+    let table = packet_table().unwrap_or_else(|error| fail(&error));
     let mut all = Vec::new();
     let mut unmeasured = 0;
     for file in files(&folder) {

@@ -1,5 +1,8 @@
 //! Measuring: many short rounds of two or more things in turn, so that other load on the machine hits all alike.
 
+pub mod driver;
+pub mod scenes;
+
 use std::time::{Duration, Instant};
 
 /// One thing to measure.
@@ -34,4 +37,12 @@ pub fn measure(subjects: &mut [Subject<'_>], rounds: usize, runs_a_round: u32) -
             times[times.len() / 4]
         })
         .collect()
+}
+
+/// The value in the middle; NaN of none.
+#[must_use]
+pub fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -50,6 +50,8 @@ pub enum StageRegisters {
         num_thread: [u32; 3],
         /// Whether the dispatch asks for waves of 32 lanes instead of 64.
         wave32: bool,
+        /// Dwords of scratch memory a lane, as [`scratch_dwords`] has it.
+        scratch: u32,
     },
     /// The vertex program's resources: SPI_SHADER_PGM_RSRC1/2_GS when merged, _VS otherwise.
     Vertex {
@@ -67,6 +69,8 @@ pub enum StageRegisters {
         vs_out_config: u32,
         /// Waves of 32 lanes instead of 64.
         wave32: bool,
+        /// Dwords of scratch memory a lane, as [`scratch_dwords`] has it.
+        scratch: u32,
     },
     /// SPI_SHADER_PGM_RSRC1/2_PS and what the pixel pipeline feeds and takes.
     Pixel {
@@ -92,7 +96,20 @@ pub enum StageRegisters {
         db_shader_control: u32,
         /// Waves of 32 lanes instead of 64.
         wave32: bool,
+        /// Dwords of scratch memory a lane, as [`scratch_dwords`] has it.
+        scratch: u32,
     },
+}
+
+/// Dwords of scratch memory a lane: TMPRING_SIZE bits 24:12 are KiB a wave. 0 where RSRC2 bit 0 says that a program has
+/// none, so that programs without do not depend on the ring.
+#[must_use]
+pub const fn scratch_dwords(tmpring_size: u32, rsrc2: u32, wave32: bool) -> u32 {
+    if rsrc2 & 1 == 0 {
+        return 0;
+    }
+    let lanes = if wave32 { 32 } else { 64 };
+    (tmpring_size >> 12 & 0x1fff) * 256 / lanes
 }
 
 impl StageRegisters {
@@ -127,6 +144,16 @@ impl StageRegisters {
             Self::Compute { rsrc1, rsrc2, .. }
             | Self::Vertex { rsrc1, rsrc2, .. }
             | Self::Pixel { rsrc1, rsrc2, .. } => (*rsrc1, *rsrc2),
+        }
+    }
+
+    /// Dwords of scratch memory a lane.
+    #[must_use]
+    pub const fn scratch(&self) -> u32 {
+        match self {
+            Self::Compute { scratch, .. } | Self::Vertex { scratch, .. } | Self::Pixel { scratch, .. } => {
+                *scratch
+            }
         }
     }
 

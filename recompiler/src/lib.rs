@@ -18,7 +18,7 @@ mod spirv;
 mod translate;
 
 pub use artifact::{Artifact, Binding, BindingKind, FlatBlock, Interface};
-pub use binary::{Dialect, Features, Profile, ShaderBinary, Stage, StageRegisters};
+pub use binary::{Dialect, Features, Profile, ShaderBinary, Stage, StageRegisters, scratch_dwords};
 pub use plan::{
     AccessFlags, Batch, DecodeError, DescriptorKind, DescriptorSource, EvaluateError, Evaluation, ImageDim,
     Inputs, PlanMemory, PlanRead, ResourcePlan, Scratch, Tape, Use, evaluate,
@@ -165,8 +165,14 @@ fn build(
         }
     }
     check(&function, "the resource pass")?;
+    passes::typing::type_floats(&mut function);
+    check(&function, "typing")?;
+    clock.lap("typing");
     for inst in function.placed() {
-        let stores = matches!(inst.op, ir::Op::StorePointer | ir::Op::AtomicPointer);
+        let stores = matches!(
+            inst.op,
+            ir::Op::StorePointer | ir::Op::AtomicPointer | ir::Op::AtomicPointer64
+        );
         interface.stores_through_pointers |= stores;
         interface.follows_pointers |= stores || inst.op == ir::Op::LoadPointer;
     }

@@ -24,6 +24,8 @@ pub struct BufferShape {
     /// extent are no multiples of 4. Bindings end at a multiple of 4, so these dwords are bound; a scalar load of
     /// one has to give 0.
     pub ragged: u8,
+    /// The extent is a multiple of 16 bytes, so that dwords can be loaded four at a time.
+    pub whole_quads: bool,
 }
 
 impl BufferShape {
@@ -47,6 +49,7 @@ impl BufferShape {
             add_thread_id: (words[3] >> 23) & 1 != 0,
             misaligned: words[0] & (alignment - 1) != 0,
             ragged: ((words[0] & 3) + (extent & 3)).div_ceil(4) as u8,
+            whole_quads: extent & 15 == 0,
         }
     }
 }

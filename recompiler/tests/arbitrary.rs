@@ -62,6 +62,7 @@ fn program(random: &mut Random, instructions: &[Vec<u32>]) -> Vec<u32> {
 
 fn stage(random: &mut Random) -> StageRegisters {
     let wave32 = random.below(2) == 0;
+    let scratch = 64 * random.below(2) as u32;
     let rsrc1 = random.next() as u32;
     let rsrc2 = random.next() as u32;
     match random.below(3) {
@@ -71,6 +72,7 @@ fn stage(random: &mut Random) -> StageRegisters {
             rsrc3: 0,
             num_thread: [[64, 1, 1], [8, 8, 1], [1, 1, 1], [256, 1, 1]][random.below(4)],
             wave32,
+            scratch,
         },
         1 => StageRegisters::Vertex {
             rsrc1,
@@ -80,6 +82,7 @@ fn stage(random: &mut Random) -> StageRegisters {
             vs_out_cntl: random.next() as u32,
             vs_out_config: random.next() as u32,
             wave32,
+            scratch,
         },
         _ => StageRegisters::Pixel {
             rsrc1,
@@ -93,6 +96,7 @@ fn stage(random: &mut Random) -> StageRegisters {
             shader_mask: random.next() as u32,
             db_shader_control: random.next() as u32,
             wave32,
+            scratch,
         },
     }
 }

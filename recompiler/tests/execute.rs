@@ -25,6 +25,7 @@ use relic_recompiler::{
     Artifact, BufferShape, DescriptorKind, Dialect, Evaluation, FlatLocation, Inputs, PlanMemory, Profile,
     Program, ShaderBinary, Specialization, StageRegisters, analyse, evaluate,
     page_table::{PAGE_SIZE, PageTable},
+    scratch_dwords,
 };
 use std::collections::HashMap;
 use std::path::Path;
@@ -153,6 +154,8 @@ fn run(script: &Path, device: &mut Device) -> Result<(), String> {
                             rsrc3: words[3] as u32,
                             num_thread: [words[4], words[5], words[6]].map(|n| n as u32 & 0xffff),
                             wave32: words[7] != 0,
+                            // 64 dwords a lane where RSRC2 asks for any.
+                            scratch: scratch_dwords(16 << 12, words[2] as u32, words[7] != 0),
                         },
                         dialect: Dialect::Gfx1013,
                         address: GuestAddress(words[0]),

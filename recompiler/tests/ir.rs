@@ -24,6 +24,7 @@ fn compute(user_data: u32) -> StageRegisters {
         rsrc3: 0,
         num_thread: [64, 1, 1],
         wave32: false,
+        scratch: 0,
     }
 }
 
@@ -134,6 +135,7 @@ fn shared_memory_in_lockstep() {
         rsrc3: 0,
         num_thread: [64, 1, 1],
         wave32: false,
+        scratch: 0,
     };
     insta::assert_snapshot!(ir(stage, &code));
 }
@@ -174,6 +176,7 @@ fn colour_from_flat_words() {
         shader_mask: 0xf,
         db_shader_control: 0x10,
         wave32: false,
+        scratch: 0,
     };
     insta::assert_snapshot!(ir(stage, &code));
 }

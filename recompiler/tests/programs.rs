@@ -62,6 +62,7 @@ fn load(text_path: &Path) -> Case {
             rsrc3: one("rsrc3"),
             num_thread: list("nt").try_into().expect("three counts"),
             wave32,
+            scratch: one("scratch"),
         },
         "ps" => StageRegisters::Pixel {
             rsrc1: one("rsrc1"),
@@ -75,6 +76,7 @@ fn load(text_path: &Path) -> Case {
             shader_mask: one("mask"),
             db_shader_control: one("db"),
             wave32,
+            scratch: one("scratch"),
         },
         _ => StageRegisters::Vertex {
             rsrc1: one("rsrc1"),
@@ -84,6 +86,7 @@ fn load(text_path: &Path) -> Case {
             vs_out_cntl: one("vsout"),
             vs_out_config: one("cfg"),
             wave32,
+            scratch: one("scratch"),
         },
     };
     let mut code: Vec<u32> = text

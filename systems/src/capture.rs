@@ -8,7 +8,7 @@ use relic_components::{
     work::{Captures, Walk},
 };
 use relic_core::GuestAddress;
-use relic_recompiler::{Dialect, StageRegisters};
+use relic_recompiler::{Dialect, StageRegisters, scratch_dwords};
 
 use crate::{
     decode::snapshot::PRIMGEN_ENABLE,
@@ -191,6 +191,7 @@ pub fn vertex_key(state: &StateSnapshot) -> Result<ProgramKey, String> {
             shader::SPI_SHADER_PGM_RSRC2_VS,
         )
     };
+    let wave32 = stages & if merged { GS_WAVE32 } else { VS_WAVE32 } != 0;
     Ok(ProgramKey {
         address: program_address(&state.shader[..], program),
         stage: StageRegisters::Vertex {
@@ -200,7 +201,8 @@ pub fn vertex_key(state: &StateSnapshot) -> Result<ProgramKey, String> {
             pos_format: registers[context::SPI_SHADER_POS_FORMAT],
             vs_out_cntl: registers[context::PA_CL_VS_OUT_CNTL],
             vs_out_config: registers[context::SPI_VS_OUT_CONFIG],
-            wave32: stages & if merged { GS_WAVE32 } else { VS_WAVE32 } != 0,
+            wave32,
+            scratch: scratch_dwords(registers[context::SPI_TMPRING_SIZE], state.shader[rsrc2], wave32),
         },
         dialect: Dialect::Gfx1013,
     })
@@ -220,11 +222,13 @@ pub fn pixel_key(state: &StateSnapshot) -> Option<ProgramKey> {
     let inputs = (in_control & 63).min(32) as usize;
     let first = context::SPI_PS_INPUT_CNTL_0;
     input_cntl[..inputs].copy_from_slice(&registers[first..first + inputs]);
+    let rsrc2 = state.shader[shader::SPI_SHADER_PGM_RSRC2_PS];
+    let wave32 = in_control >> 15 & 1 != 0;
     Some(ProgramKey {
         address,
         stage: StageRegisters::Pixel {
             rsrc1: state.shader[shader::SPI_SHADER_PGM_RSRC1_PS],
-            rsrc2: state.shader[shader::SPI_SHADER_PGM_RSRC2_PS],
+            rsrc2,
             input_ena: registers[context::SPI_PS_INPUT_ENA],
             input_addr: registers[context::SPI_PS_INPUT_ADDR],
             in_control,
@@ -233,7 +237,8 @@ pub fn pixel_key(state: &StateSnapshot) -> Option<ProgramKey> {
             z_format: registers[context::SPI_SHADER_Z_FORMAT],
             shader_mask: registers[context::CB_SHADER_MASK],
             db_shader_control: registers[context::DB_SHADER_CONTROL],
-            wave32: in_control >> 15 & 1 != 0,
+            wave32,
+            scratch: scratch_dwords(registers[context::SPI_TMPRING_SIZE], rsrc2, wave32),
         },
         dialect: Dialect::Gfx1013,
     })
@@ -255,14 +260,17 @@ pub fn compute_key(state: &StateSnapshot, initiator: u32) -> Result<ProgramKey, 
             "COMPUTE_NUM_THREAD is {num_thread:?}: a group without threads"
         ));
     }
+    let rsrc2 = registers[shader::COMPUTE_PGM_RSRC2];
+    let wave32 = initiator & COMPUTE_WAVE32 != 0;
     Ok(ProgramKey {
         address: program_address(&registers[..], shader::COMPUTE_PGM_LO),
         stage: StageRegisters::Compute {
             rsrc1: registers[shader::COMPUTE_PGM_RSRC1],
-            rsrc2: registers[shader::COMPUTE_PGM_RSRC2],
+            rsrc2,
             rsrc3: registers[shader::COMPUTE_PGM_RSRC3],
             num_thread,
-            wave32: initiator & COMPUTE_WAVE32 != 0,
+            wave32,
+            scratch: scratch_dwords(registers[shader::COMPUTE_TMPRING_SIZE], rsrc2, wave32),
         },
         dialect: Dialect::Gfx1013,
     })

@@ -7,6 +7,7 @@ use relic_recompiler::{
     BufferShape, DescriptorKind, Dialect, ImageShape, Profile, Program, ProgramCounter, ShaderBinary,
     Specialization, StageRegisters, disassemble,
     inspect::{Inspection, inspect},
+    scratch_dwords,
 };
 
 use crate::{failure::Failure, output};
@@ -241,6 +242,7 @@ fn stage_registers(stage: Stage, set: &[(String, u32)]) -> Result<StageRegisters
     let rsrc1 = take("rsrc1", 0);
     let rsrc2 = take("rsrc2", 0);
     let wave32 = take("wave32", 0) != 0;
+    let scratch = scratch_dwords(take("tmpring_size", 0), rsrc2, wave32);
     let registers = match stage {
         Stage::Cs => StageRegisters::Compute {
             rsrc1,
@@ -252,6 +254,7 @@ fn stage_registers(stage: Stage, set: &[(String, u32)]) -> Result<StageRegisters
                 take("num_thread_z", 1),
             ],
             wave32,
+            scratch,
         },
         Stage::Vs => StageRegisters::Vertex {
             rsrc1,
@@ -262,6 +265,7 @@ fn stage_registers(stage: Stage, set: &[(String, u32)]) -> Result<StageRegisters
             vs_out_cntl: take("vs_out_cntl", 0),
             vs_out_config: take("vs_out_config", 0),
             wave32,
+            scratch,
         },
         Stage::Ps => StageRegisters::Pixel {
             rsrc1,
@@ -276,6 +280,7 @@ fn stage_registers(stage: Stage, set: &[(String, u32)]) -> Result<StageRegisters
             shader_mask: take("shader_mask", 0xf),
             db_shader_control: take("db_shader_control", 0),
             wave32,
+            scratch,
         },
     };
     match set.iter().find(|(name, _)| !known.contains(&name.as_str())) {

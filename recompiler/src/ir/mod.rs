@@ -16,7 +16,9 @@ pub(crate) mod verify;
 
 pub(crate) use op::{Effect, Op, Type};
 
+use crate::binary::Dialect;
 use crate::cfg::structured::{Merge, StructuredId};
+use crate::decode::decode;
 use crate::plan::ImageDim;
 use crate::refusal::ProgramCounter;
 use smallvec::SmallVec;
@@ -92,6 +94,41 @@ pub(crate) enum Atomic {
     Xor,
     Inc,
     Dec,
+    /// The data less what is there.
+    ReverseSub,
+    /// The comparand's bits become the data's.
+    Insert,
+    /// The data less where it fits, the comparand more where not.
+    Wrap,
+    FAdd,
+    /// What is there stays where it is no number.
+    FMin,
+    FMax,
+    /// The comparison is of floats.
+    FCompareSwap,
+}
+
+impl Atomic {
+    /// Whether SPIR-V has it; others become loops of comparing exchanges.
+    pub fn is_native(self) -> bool {
+        !matches!(
+            self,
+            Self::Inc
+                | Self::Dec
+                | Self::ReverseSub
+                | Self::Insert
+                | Self::Wrap
+                | Self::FAdd
+                | Self::FMin
+                | Self::FMax
+                | Self::FCompareSwap
+        )
+    }
+
+    /// Whether it takes a comparand beside its data.
+    pub fn compares(self) -> bool {
+        matches!(self, Self::CompareSwap | Self::FCompareSwap)
+    }
 }
 
 /// How an image sample picks its level.
@@ -124,11 +161,28 @@ pub(crate) enum ImageOp {
     QueryLod,
 }
 
+/// The words of an instruction, for its text.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Encoded {
+    pub words: [u32; 5],
+    pub dialect: Dialect,
+}
+
+impl Encoded {
+    /// As the assembler prints it.
+    pub fn text(&self) -> String {
+        match decode(&self.words, ProgramCounter(0), self.dialect) {
+            Ok(instruction) => instruction.to_string(),
+            Err(_) => format!("{:08x}", self.words[0]),
+        }
+    }
+}
+
 /// The static part of a memory, image, export or interpolation operation.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Access {
     pub program_counter: ProgramCounter,
-    pub instruction: String,
+    pub encoded: Encoded,
     pub kind: AccessKind,
     /// Plan descriptors, once the resources are known: buffer or image, then sampler.
     pub descriptors: SmallVec<[u32; 2]>,

@@ -104,6 +104,9 @@ ops! {
     LocalIndex "local_index" U32 () Pure;
     /// Number of the lane in its wave.
     LaneId "lane_id" U32 () Pure;
+    /// Where the wave's scratch memory starts in the ring: an opaque mark that scratch accesses take out of their
+    /// addresses.
+    ScratchStart "scratch_start" U32 () Pure;
     VertexIndex "vertex_index" U32 () Pure;
     InstanceIndex "instance_index" U32 () Pure;
     FragCoord "frag_coord" F32 () Pure;
@@ -118,7 +121,7 @@ ops! {
     /// A parameter of the vertex stage. Immediate: mode << 8 | attribute * 4 + component.
     Attribute "attribute" F32 () Pure;
     /// Word of the flat block; placed by the resource pass.
-    Flat "flat" U32 () Pure;
+    Flat "flat" Any () Pure;
 
     // Bits.
     BitcastF32 "bitcast_f32" F32 (U32) Pure;
@@ -128,7 +131,7 @@ ops! {
     Pack64 "pack_64" U64 (U32, U32) Pure;
     Low64 "low_64" U32 (U64) Pure;
     High64 "high_64" U32 (U64) Pure;
-    Extract "extract" U32 (U32x4) Pure;
+    Extract "extract" Any (U32x4) Pure;
     ZeroExtend "zero_extend" U64 (U32) Pure;
     SignExtend "sign_extend" U64 (U32) Pure;
 
@@ -252,9 +255,9 @@ ops! {
     /// (low, high, offset).
     LoadAddress "load_address" U32 (U32, U32, U32) Reads;
     /// (four words of the V#, byte offset).
-    LoadScalarBuffer "load_scalar_buffer" U32 () "*" Reads;
+    LoadScalarBuffer "load_scalar_buffer" Any () "*" Reads;
     /// (four words of the V#, index, byte offset).
-    LoadBuffer "load_buffer" U32 () "*" Reads;
+    LoadBuffer "load_buffer" Any () "*" Reads;
     LoadBufferFormat "load_buffer_format" U32x4 () "*" Reads;
     /// (V#, index, offset, value, active).
     StoreBuffer "store_buffer" Void () "*" Writes;
@@ -270,6 +273,8 @@ ops! {
     StorePointer "store_pointer" Void (U64, U32, Bool) Writes;
     /// (guest address, value, comparand, active).
     AtomicPointer "atomic_pointer" U32 (U64, U32, U32, Bool) Writes;
+    /// As `AtomicPointer` on two words.
+    AtomicPointer64 "atomic_pointer_64" U64 (U64, U64, U64, Bool) Writes;
     /// (byte address).
     LoadShared "load_shared" U32 (U32) Reads;
     StoreShared "store_shared" Void (U32, U32, Bool) Writes;
@@ -279,9 +284,12 @@ ops! {
     /// (eight words of the T#, four of the S# where sampled, address components, data where stored, active).
     Image "image" U32x4 () "*" Writes;
     ImageRead "image_read" U32x4 () "*" Reads;
+    /// (byte address in the lane's scratch memory): the dword that holds it.
+    LoadScratch "load_scratch" U32 (U32) Reads;
+    StoreScratch "store_scratch" Void (U32, U32, Bool) Writes;
     Barrier "barrier" Void () Writes;
-    /// (x, y, z, w, active).
-    Export "export" Void (U32, U32, U32, U32, Bool) Writes;
+    /// (x, y, z, w, active): words or floats.
+    Export "export" Void () "*" Writes;
     /// Discards the lane where the operand is set.
     Demote "demote" Void (Bool) Writes;
     /// An instruction that is refused if it is still there when code is emitted. The immediate is the access.

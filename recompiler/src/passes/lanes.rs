@@ -125,6 +125,7 @@ pub(crate) fn divergence(function: &Function) -> Vec<bool> {
                     | Op::Barycentric
                     | Op::Attribute
                     | Op::InverseBallot
+                    | Op::LoadScratch
                     | Op::Refused => true,
                     Op::BallotLow | Op::BallotHigh | Op::AnyLane | Op::ReadFirstLane | Op::ReadLane => false,
                     Op::Phi => {

@@ -8,4 +8,5 @@ pub(crate) mod numbering;
 pub(crate) mod resources;
 pub(crate) mod simplify;
 pub(crate) mod straighten;
+pub(crate) mod typing;
 pub(crate) mod votes;

@@ -159,7 +159,7 @@ pub(crate) fn find_resources(
                             DescriptorKind::Sampler => "S#",
                         };
                         Fault::from(Reason::Unresolvable { what, why })
-                            .at(access.program_counter, || access.instruction.clone())
+                            .at(access.program_counter, || access.encoded.text())
                     })?;
                     words.push(node);
                 }
@@ -225,7 +225,7 @@ pub(crate) fn find_resources(
                 let fault = Fault::from(Reason::Unresolvable { what: "address", why });
                 match (inst.op, walk.function.accesses.get(inst.immediate as usize)) {
                     (Op::LoadAddress, Some(access)) => {
-                        fault.at(access.program_counter, || access.instruction.clone())
+                        fault.at(access.program_counter, || access.encoded.text())
                     }
                     _ => fault,
                 }

@@ -24,13 +24,6 @@ impl Emitter<'_> {
         }
         let wide = matches!(inst.ty, Type::U64 | Type::F64);
         match inst.op {
-            Op::Extract => {
-                let operands = vec![
-                    rspirv::dr::Operand::IdRef(x[0]),
-                    rspirv::dr::Operand::LiteralBit32(inst.immediate as u32),
-                ];
-                self.op_with(S::CompositeExtract, ty, operands)
-            }
             Op::Pack64 => {
                 let pair = self.vector(Type::U32, 2);
                 let vector = self.op(S::CompositeConstruct, pair, &x)?;
@@ -97,7 +90,7 @@ impl Emitter<'_> {
                 let part = self.op_with(S::CompositeExtract, ty, operands)?;
                 // The guest's exponent of what is infinite or no number is 0, and its mantissa is the number; SPIR-V
                 // leaves both undefined.
-                let truth = self.b.type_bool();
+                let truth = self.truth();
                 let size = self.ext(float, GLOp::FAbs, &x)?;
                 let infinity = match source {
                     Type::F64 => self.constant(Type::F64, f64::INFINITY.to_bits()),
@@ -121,7 +114,7 @@ impl Emitter<'_> {
                 } else {
                     (self.float(1.0), self.constant(Type::F32, 0x3f7f_ffff))
                 };
-                let truth = self.b.type_bool();
+                let truth = self.truth();
                 let reached = self.op(S::FOrdGreaterThanEqual, truth, &[rest, one])?;
                 self.op(S::Select, ty, &[reached, below, rest])
             }
@@ -149,8 +142,8 @@ impl Emitter<'_> {
     /// denormal halves, and for numbers too large.
     fn pack_toward_zero(&mut self, x: &[Word]) -> Emitted {
         let (floats, words, word) = (self.vector(Type::F32, 2), self.vector(Type::U32, 2), self.u32());
-        let truth = self.b.type_bool();
-        let truths = self.b.type_vector(truth, 2);
+        let truth = self.truth();
+        let truths = self.vector_of(truth, 2);
         let both = self.op(S::CompositeConstruct, floats, x)?;
         let packed = self.ext(word, GLOp::PackHalf2x16, &[both])?;
         let back = self.ext(floats, GLOp::UnpackHalf2x16, &[packed])?;
@@ -196,7 +189,7 @@ impl Emitter<'_> {
     fn saturating_integer(&mut self, inst: &Inst, x: Word) -> Emitted {
         let source = self.function.ty(inst.operands[0]);
         let signed = matches!(inst.op, Op::F32ToS32 | Op::F64ToS32);
-        let (float, word, truth) = (self.ty(source), self.u32(), self.b.type_bool());
+        let (float, word, truth) = (self.ty(source), self.u32(), self.truth());
         let constant = |this: &mut Self, value: f64| match source {
             Type::F64 => this.constant(Type::F64, value.to_bits()),
             _ => this.float(value as f32),

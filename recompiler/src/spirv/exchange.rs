@@ -5,6 +5,7 @@
 //! turns: a barrier then stands between a write and its reads only. Words are written again two exchanges later, and
 //! nobody gets that far before all have read, for the exchange between has a barrier of its own.
 
+use super::memory::Place;
 use super::{Emitted, Emitter};
 use crate::binary::StageRegisters;
 use crate::ir::{Atomic, Inst, Op, Type, Value};
@@ -48,7 +49,7 @@ impl Emitter<'_> {
         }
         self.prepare_scratch(num_thread.iter().map(|n| (*n).max(1)).product::<u32>())?;
         let wave = self.wave();
-        let (word, truth) = (self.u32(), self.b.type_bool());
+        let (word, truth) = (self.u32(), self.truth());
         let (zero, one) = (self.word(0), self.word(1));
         let index = self.local_index()?;
         // The wave's first thread.
@@ -151,8 +152,17 @@ impl Emitter<'_> {
 
     fn scratch_element(&mut self, index: Word) -> Emitted {
         let (word, variable) = (self.u32(), self.scratch()?.variable);
-        let pointer = self.b.type_pointer(None, StorageClass::Workgroup, word);
+        let pointer = self.pointer_to(StorageClass::Workgroup, word);
         self.op(S::AccessChain, pointer, &[variable, index])
+    }
+
+    fn scratch_place(&mut self, pointer: Word) -> Place {
+        Place {
+            pointer,
+            class: StorageClass::Workgroup,
+            element: self.u32(),
+            numbers: Type::U32,
+        }
     }
 
     /// All threads of the group arrive, with what they wrote.
@@ -234,7 +244,8 @@ impl Emitter<'_> {
         let half = self.op(S::ShiftRightLogical, word, &[lane, five])?;
         let own = self.fold2(S::IAdd, set, half)?;
         let own = self.scratch_element(own)?;
-        self.atomic(Atomic::Or, own, bit, bit, Type::U32, StorageClass::Workgroup)?;
+        let own = self.scratch_place(own);
+        self.atomic(Atomic::Or, own, bit, bit)?;
         self.meet()?;
         let mut bits = [zero; 2];
         for (word_of_half, place) in bits.iter_mut().zip(places) {
@@ -256,14 +267,8 @@ impl Emitter<'_> {
         let place = self.scratch_element(place)?;
         self.act(S::Store, vec![Operand::IdRef(place), Operand::IdRef(last)])?;
         self.meet()?;
-        self.atomic(
-            Atomic::UMin,
-            place,
-            proposal,
-            proposal,
-            Type::U32,
-            StorageClass::Workgroup,
-        )?;
+        let least = self.scratch_place(place);
+        self.atomic(Atomic::UMin, least, proposal, proposal)?;
         self.meet()?;
         let first = self.op(S::Load, word, &[place])?;
         self.meet_behind()?;

@@ -1,7 +1,8 @@
 //! Formatted buffer accesses: components to words and back.
 
+use super::memory::Address;
 use super::{Emitted, Emitter};
-use crate::ir::Type;
+use crate::ir::{Type, Value};
 use crate::refusal::Reason;
 use relic_core::gpu::format::{FormatInfo, GuestFormat, NumberClass};
 use rspirv::spirv::{GlslStd450Op as GLOp, Op as S, Word};
@@ -30,15 +31,17 @@ impl Emitter<'_> {
         Ok((info, selectors))
     }
 
-    /// The four selected components as words.
+    /// The four selected components, words or floats. `quads` says where they lie in a buffer that is loaded four dwords
+    /// at a time: the index, and the dword in its record.
     pub(super) fn load_format(
         &mut self,
-        descriptor: u32,
-        address: Word,
+        place: (u32, Address),
+        quads: Option<(Option<Value>, u32)>,
         own: Option<u8>,
         components: u8,
         d16: bool,
-    ) -> Emitted {
+    ) -> Result<[Word; 4], Reason> {
+        let (descriptor, _) = place;
         let (info, selectors) = self.format_info(descriptor, own)?;
         let integer = info.class.is_integer();
         let zero = self.word(0);
@@ -62,7 +65,7 @@ impl Emitter<'_> {
                     } else if let Some(known) = decoded[component] {
                         known
                     } else {
-                        let word = self.component_word(descriptor, address, info, component, &mut dwords)?;
+                        let word = self.component_word(place, quads, info, component, &mut dwords)?;
                         let value = if d16 { self.narrowed(word, integer)? } else { word };
                         decoded[component] = Some(value);
                         value
@@ -75,8 +78,7 @@ impl Emitter<'_> {
                 }
             };
         }
-        let vector = self.vector(Type::U32, 4);
-        self.op(S::CompositeConstruct, vector, &result)
+        Ok(result)
     }
 
     fn narrowed(&mut self, word: Word, integer: bool) -> Emitted {
@@ -93,8 +95,8 @@ impl Emitter<'_> {
 
     fn component_word(
         &mut self,
-        descriptor: u32,
-        address: Word,
+        (descriptor, address): (u32, Address),
+        quads: Option<(Option<Value>, u32)>,
         info: &FormatInfo,
         component: usize,
         dwords: &mut [Option<Word>; 4],
@@ -108,8 +110,22 @@ impl Emitter<'_> {
         let dword = match dwords[number] {
             Some(dword) => dword,
             None => {
-                let mut dword = self.load_dword(descriptor, address, number as u32)?;
+                let float = info.class == NumberClass::Float && bits == 32;
+                let quad = match quads {
+                    Some((index, first)) if info.bytes >= 4 => {
+                        self.load_of_quad(descriptor, index, first + number as u32)?
+                    }
+                    _ => None,
+                };
+                let mut dword = match quad {
+                    Some(dword) => dword,
+                    None => self.load_dword(descriptor, address, number as u32, float)?,
+                };
+                if !float {
+                    dword = self.as_word(dword)?;
+                }
                 if info.bytes < 4 {
+                    let address = self.byte_at(address)?;
                     // Small elements start anywhere in their dword.
                     let (three, eight) = (self.word(3), self.word(8));
                     let byte = self.fold2(S::BitwiseAnd, address, three)?;
@@ -179,14 +195,15 @@ impl Emitter<'_> {
                 )));
             }
         };
-        self.op(S::Bitcast, word, &[value])
+        self.floats.insert(value);
+        Ok(value)
     }
 
     /// Writes the components in memory order; selectors of stores are the identity.
     pub(super) fn store_format(
         &mut self,
         descriptor: u32,
-        address: Word,
+        address: Address,
         own: Option<u8>,
         components: u8,
         d16: bool,
@@ -231,7 +248,8 @@ impl Emitter<'_> {
         match info.bytes {
             1 | 2 => {
                 if let Some(value) = dwords[0] {
-                    self.store_narrow(descriptor, address, 8 * u32::from(info.bytes), value)?;
+                    let byte = self.byte_at(address)?;
+                    self.store_narrow(descriptor, byte, 8 * u32::from(info.bytes), value)?;
                 }
             }
             _ => {
@@ -264,6 +282,10 @@ impl Emitter<'_> {
         match class {
             NumberClass::Uint | NumberClass::Sint => mask(self, value),
             NumberClass::Float if bits == 32 && !d16 => Ok(value),
+            NumberClass::Float if bits == 32 => {
+                let value = self.unpack_half(value, 0)?;
+                self.op(S::Bitcast, word, &[value])
+            }
             NumberClass::Float if bits == 16 && d16 => mask(self, value),
             NumberClass::Float if bits == 16 => {
                 let half = self.narrowed(value, false)?;

@@ -2,9 +2,10 @@
 //!
 //! Cube maps are bound as arrays of their faces: the guest computes face and coordinates itself.
 
-use super::{Emitted, Emitter};
+use super::memory::Place;
+use super::{Emitted, Emitter, Texel};
 use crate::binary::Features;
-use crate::ir::{AccessKind, ImageOp, Inst, Level, Type};
+use crate::ir::{AccessKind, ImageOp, Inst, Level, Type, Value};
 use crate::plan::{AccessFlags, ImageDim};
 use crate::refusal::Reason;
 use crate::specialization::NumericClass;
@@ -88,7 +89,7 @@ impl Emitter<'_> {
         }
         let vector = if signed {
             let element = self.signed();
-            self.b.type_vector(element, words.len() as u32)
+            self.vector_of(element, words.len() as u32)
         } else {
             self.vector(ty, words.len() as u32)
         };
@@ -99,16 +100,45 @@ impl Emitter<'_> {
         words.iter().map(|&word| self.as_float(word)).collect()
     }
 
-    /// Four components as words.
-    fn as_words(&mut self, texel: Word, class: NumericClass) -> Emitted {
-        if class == NumericClass::Uint {
-            return Ok(texel);
-        }
-        let vector = self.vector(Type::U32, 4);
-        self.op(S::Bitcast, vector, &[texel])
+    /// One component of what an image read or a formatted load gave.
+    pub(super) fn extract(&mut self, inst: &Inst) -> Emitted {
+        let (source, index) = (inst.operands[0], inst.immediate as u32);
+        let texel = self.texels.get(&source).copied();
+        let value = match texel {
+            Some(Texel::Parts(parts)) => parts[index as usize & 3],
+            Some(Texel::Vector(vector, class)) => self.component_of(vector, class, index)?,
+            None => {
+                let vector = self.id(source);
+                self.component_of(vector, NumericClass::Uint, index)?
+            }
+        };
+        self.as_type(value, inst.ty)
     }
 
-    pub(super) fn image(&mut self, inst: &Inst) -> Emitted {
+    fn component_of(&mut self, vector: Word, class: NumericClass, index: u32) -> Emitted {
+        let ty = self.component_type(class);
+        let operands = vec![Operand::IdRef(vector), Operand::LiteralBit32(index)];
+        let part = self.op_with(S::CompositeExtract, ty, operands)?;
+        match class {
+            NumericClass::Float => {
+                self.floats.insert(part);
+                Ok(part)
+            }
+            NumericClass::Uint => Ok(part),
+            NumericClass::Sint => {
+                let word = self.u32();
+                self.op(S::Bitcast, word, &[part])
+            }
+        }
+    }
+
+    /// Keeps what a read gave; its components are taken one by one.
+    fn texel(&mut self, value: Value, texel: Texel) -> Emitted {
+        self.texels.insert(value, texel);
+        Ok(0)
+    }
+
+    pub(super) fn image(&mut self, value: Value, inst: &Inst) -> Emitted {
         let access = self.access_of(inst)?;
         let AccessKind::Image {
             op,
@@ -155,7 +185,7 @@ impl Emitter<'_> {
                     return Err(Reason::Internal(String::from("a sample without a sampler")));
                 };
                 let combined = self.combine(ty, variable, sampler)?;
-                self.sample(
+                let texel = self.sample(
                     &x,
                     combined,
                     class,
@@ -167,7 +197,8 @@ impl Emitter<'_> {
                         gather,
                         dmask,
                     },
-                )
+                )?;
+                self.texel(value, texel)
             }
             ImageOp::QueryLod => {
                 let Some(&sampler) = descriptors.get(1) else {
@@ -182,14 +213,17 @@ impl Emitter<'_> {
                 let mut parts = Vec::new();
                 for index in 0..2 {
                     let operands = vec![Operand::IdRef(lod), Operand::LiteralBit32(index)];
-                    parts.push(self.op_with(S::CompositeExtract, float, operands)?);
+                    let part = self.op_with(S::CompositeExtract, float, operands)?;
+                    self.floats.insert(part);
+                    parts.push(part);
                 }
-                let zero = self.float(0.0);
-                let vector = self.vector(Type::F32, 4);
-                let texel = self.op(S::CompositeConstruct, vector, &[parts[0], parts[1], zero, zero])?;
-                self.as_words(texel, NumericClass::Float)
+                let zero = self.word(0);
+                self.texel(value, Texel::Parts([parts[0], parts[1], zero, zero]))
             }
-            ImageOp::Load { mip } => self.load_texel(&x, ty, variable, class, dim, mip),
+            ImageOp::Load { mip } => {
+                let texel = self.load_texel(&x, ty, variable, class, dim, mip)?;
+                self.texel(value, Texel::Vector(texel, class))
+            }
             ImageOp::Store { mip } => {
                 if mip {
                     return Err(Reason::Unsupported("stores to a level that the address names"));
@@ -200,36 +234,23 @@ impl Emitter<'_> {
                 let count = coordinates(dim);
                 let coordinate = self.join(Type::U32, false, &x[..count])?;
                 let component = self.component_type(class);
-                let pointer_type = self.b.type_pointer(None, StorageClass::Image, component);
+                let pointer_type = self.pointer_to(StorageClass::Image, component);
                 let zero = self.word(0);
-                let pointer = self.op(S::ImageTexelPointer, pointer_type, &[variable, coordinate, zero])?;
-                let old = if class == NumericClass::Sint {
-                    let (data, comparand) = (
-                        self.op(S::Bitcast, component, &[x[count]])?,
-                        self.op(S::Bitcast, component, &[x[count + 1]])?,
-                    );
-                    let old = self.atomic_typed(atomic, pointer, data, comparand, component)?;
-                    let word = self.u32();
-                    self.op(S::Bitcast, word, &[old])?
-                } else {
-                    self.atomic(
-                        atomic,
-                        pointer,
-                        x[count],
-                        x[count + 1],
-                        Type::U32,
-                        StorageClass::Image,
-                    )?
+                let place = Place {
+                    pointer: self.op(S::ImageTexelPointer, pointer_type, &[variable, coordinate, zero])?,
+                    class: StorageClass::Image,
+                    element: component,
+                    numbers: Type::U32,
                 };
+                let old = self.atomic(atomic, place, x[count], x[count + 1])?;
                 let vector = self.vector(Type::U32, 4);
                 self.op(S::CompositeConstruct, vector, &[old, zero, zero, zero])
             }
-            ImageOp::Size => self.size(ty, variable, dim, x[0]),
+            ImageOp::Size => {
+                let parts = self.size(ty, variable, dim, x[0])?;
+                self.texel(value, Texel::Parts(parts))
+            }
         }
-    }
-
-    fn atomic_typed(&mut self, _: crate::ir::Atomic, _: Word, _: Word, _: Word, _: Word) -> Emitted {
-        Err(Reason::Unsupported("atomics on signed image views"))
     }
 
     fn combine(&mut self, image_type: Word, image: Word, sampler: u32) -> Emitted {
@@ -261,7 +282,7 @@ impl Emitter<'_> {
         if let [one] = parts[..] {
             return Ok(one);
         }
-        let vector = self.b.type_vector(signed, count as u32);
+        let vector = self.vector_of(signed, count as u32);
         Ok(self.b.constant_composite(vector, parts))
     }
 
@@ -272,7 +293,7 @@ impl Emitter<'_> {
         class: NumericClass,
         dim: ImageDim,
         sample: Sample,
-    ) -> Emitted {
+    ) -> Result<Texel, Reason> {
         let mut at = usize::from(sample.offset.is_some());
         let mut take = |count: usize| {
             let list = x.get(at..at + count).map(<[Word]>::to_vec);
@@ -339,7 +360,7 @@ impl Emitter<'_> {
         }
         let explicit = flags.intersects(ImageOperands::LOD | ImageOperands::GRAD);
         let component = self.component_type(class);
-        let vector = self.b.type_vector(component, 4);
+        let vector = self.vector_of(component, 4);
         let reference = match reference {
             Some(reference) => Some(self.as_float(reference)?),
             None => None,
@@ -368,12 +389,11 @@ impl Emitter<'_> {
         }
         let texel = self.op_with(opcode, result, operands)?;
         if result == float {
-            let (word, zero) = (self.u32(), self.word(0));
-            let value = self.op(S::Bitcast, word, &[texel])?;
-            let words = self.vector(Type::U32, 4);
-            return self.op(S::CompositeConstruct, words, &[value, zero, zero, zero]);
+            self.floats.insert(texel);
+            let zero = self.word(0);
+            return Ok(Texel::Parts([texel, zero, zero, zero]));
         }
-        self.as_words(texel, class)
+        Ok(Texel::Vector(texel, class))
     }
 
     /// Face coordinates lie in 1..2 and the face number counts 8 a layer on the guest.
@@ -412,7 +432,7 @@ impl Emitter<'_> {
         let image = self.op(S::Load, ty, &[variable])?;
         let coordinate = self.join(Type::U32, false, &x[..count])?;
         let component = self.component_type(class);
-        let vector = self.b.type_vector(component, 4);
+        let vector = self.vector_of(component, 4);
         let mut operands = vec![Operand::IdRef(image), Operand::IdRef(coordinate)];
         if multisampled {
             operands.push(Operand::ImageOperands(ImageOperands::SAMPLE));
@@ -422,8 +442,7 @@ impl Emitter<'_> {
             operands.push(Operand::ImageOperands(ImageOperands::LOD));
             operands.push(Operand::IdRef(level));
         }
-        let texel = self.op_with(S::ImageFetch, vector, operands)?;
-        self.as_words(texel, class)
+        self.op_with(S::ImageFetch, vector, operands)
     }
 
     fn store_texel(
@@ -446,12 +465,12 @@ impl Emitter<'_> {
         let image = self.op(S::Load, ty, &[variable])?;
         let coordinate = self.join(Type::U32, false, &x[..count])?;
         let component = self.component_type(class);
-        let vector = self.b.type_vector(component, 4);
+        let vector = self.vector_of(component, 4);
         let mut data = Vec::new();
         for &word in &x[count..count + 4] {
             data.push(match class {
                 NumericClass::Float => self.as_float(word)?,
-                NumericClass::Uint => word,
+                NumericClass::Uint => self.as_word(word)?,
                 NumericClass::Sint => self.op(S::Bitcast, component, &[word])?,
             });
         }
@@ -467,7 +486,7 @@ impl Emitter<'_> {
         Ok(0)
     }
 
-    fn size(&mut self, ty: Word, variable: Word, dim: ImageDim, level: Word) -> Emitted {
+    fn size(&mut self, ty: Word, variable: Word, dim: ImageDim, level: Word) -> Result<[Word; 4], Reason> {
         self.need("ImageQuery", Capability::ImageQuery);
         let word = self.u32();
         let image = self.op(S::Load, ty, &[variable])?;
@@ -500,8 +519,7 @@ impl Emitter<'_> {
             // Layers are the third number on the guest.
             words.swap(1, 2);
         }
-        let all = self.vector(Type::U32, 4);
-        self.op(S::CompositeConstruct, all, &words)
+        Ok(words)
     }
 }
 

@@ -59,7 +59,7 @@ impl Emitter<'_> {
 
     pub(super) fn lanes(&mut self, inst: &Inst) -> Emitted {
         let x: Vec<Word> = inst.operands.iter().map(|operand| self.id(*operand)).collect();
-        let (word, truth) = (self.u32(), self.b.type_bool());
+        let (word, truth) = (self.u32(), self.truth());
         match inst.op {
             Op::LaneId => {
                 if !self.fits() {
@@ -119,7 +119,7 @@ impl Emitter<'_> {
         if self.function.constant(inst.operands[3]) == Some(1) {
             return Ok(value);
         }
-        let (word, truth) = (self.u32(), self.b.type_bool());
+        let (word, truth) = (self.u32(), self.truth());
         let (one, zero) = (self.word(1), self.word(0));
         let flag = self.op(S::Select, word, &[x[3], one, zero])?;
         let flag = self.subgroup(S::GroupNonUniformShuffle, word, &[flag, lane])?;
@@ -147,7 +147,7 @@ impl Emitter<'_> {
         }
         let selectors = [control & 3, control >> 2 & 3, control >> 4 & 3, control >> 6 & 3];
         let mut chosen = None;
-        let (three, truth) = (self.word(3), self.b.type_bool());
+        let (three, truth) = (self.word(3), self.truth());
         let lane = self.subgroup_lane()?;
         let lane = self.op(S::BitwiseAnd, word, &[lane, three])?;
         let mut known = [None; 4];

@@ -1,13 +1,43 @@
 //! Buffers, the flat block and workgroup memory.
 
-use super::{Emitted, Emitter};
+use super::view::View;
+use super::{Emitted, Emitter, Texel};
 use crate::binary::{Features, StageRegisters};
-use crate::ir::{AccessKind, Atomic, BufferWidth, Inst, Op, Type};
+use crate::ir::{AccessKind, Atomic, BufferWidth, Inst, Op, Type, Value};
 use crate::plan::AccessFlags;
 use crate::refusal::Reason;
 use crate::specialization::FlatLocation;
-use rspirv::dr::Operand;
+use rspirv::dr::{Instruction, Operand};
 use rspirv::spirv::{Capability, Decoration, MemorySemantics, Op as S, Scope, StorageClass, Word};
+
+/// Flat words that a block of push constants has as members; more are an array.
+const FEW_MEMBERS: u32 = 2;
+
+/// Where a buffer access starts.
+#[derive(Clone, Copy)]
+pub(super) struct Address {
+    base: Base,
+    /// Dwords from there.
+    further: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Base {
+    Start,
+    Dword(Word),
+    Byte(Word),
+}
+
+/// What an atomic works on.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub pointer: Word,
+    pub class: StorageClass,
+    /// Type of what lies there.
+    pub element: Word,
+    /// What atomics take it for: `U32` or `U64`.
+    pub numbers: Type,
+}
 
 impl Emitter<'_> {
     pub(super) fn shared_words(&self) -> u32 {
@@ -50,11 +80,15 @@ impl Emitter<'_> {
         } else {
             StorageClass::Uniform
         };
-        let pointer = self.b.type_pointer(None, class, word);
+        let pointer = self.pointer_to(class, word);
         let zero = self.word(0);
         let chain = if push.is_some() {
             let member = self.word(index);
-            self.op(S::AccessChain, pointer, &[variable, member])?
+            if words > FEW_MEMBERS {
+                self.op(S::AccessChain, pointer, &[variable, zero, member])?
+            } else {
+                self.op(S::AccessChain, pointer, &[variable, member])?
+            }
         } else {
             let (row, column) = (self.word(index / 4), self.word(index % 4));
             self.op(S::AccessChain, pointer, &[variable, zero, row, column])?
@@ -66,6 +100,17 @@ impl Emitter<'_> {
 
     fn flat_block(&mut self, push: Option<u32>, words: u32) -> Word {
         let word = self.u32();
+        if let Some(offset) = push.filter(|_| words > FEW_MEMBERS) {
+            let length = self.word(words);
+            let array = self.b.type_array(word, length);
+            self.b
+                .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(4)]);
+            let block = self.b.type_struct([array]);
+            self.b
+                .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(offset)]);
+            self.b.decorate(block, Decoration::Block, Vec::new());
+            return self.global_variable(block, StorageClass::PushConstant);
+        }
         if let Some(offset) = push {
             let members: Vec<Word> = (0..words).map(|_| word).collect();
             let block = self.b.type_struct(members);
@@ -97,12 +142,12 @@ impl Emitter<'_> {
         variable
     }
 
-    /// The buffer's view as an array of elements of `bits` bits.
-    fn buffer_view(&mut self, descriptor: u32, bits: u32) -> Word {
-        if let Some(&id) = self.buffers.get(&(descriptor, bits)) {
+    /// The buffer's variable for a view.
+    fn buffer_view(&mut self, descriptor: u32, view: View) -> Word {
+        if let Some(&id) = self.buffers.get(&(descriptor, view)) {
             return id;
         }
-        let block = self.storage_block(bits);
+        let block = self.storage_block(view);
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
         self.b
             .decorate(variable, Decoration::DescriptorSet, [Operand::LiteralBit32(0)]);
@@ -113,36 +158,83 @@ impl Emitter<'_> {
         if !access.intersects(AccessFlags::WRITE | AccessFlags::ATOMIC) {
             self.b.decorate(variable, Decoration::NonWritable, Vec::new());
         }
-        // Guest V#s may overlap each other, and wider views share the binding.
-        self.b.decorate(variable, Decoration::Aliased, Vec::new());
-        self.buffers.insert((descriptor, bits), variable);
+        if self.program.interface.writes_memory {
+            // Guest V#s may overlap each other, and views share the binding.
+            self.b.decorate(variable, Decoration::Aliased, Vec::new());
+        }
+        self.buffers.insert((descriptor, view), variable);
         variable
     }
 
-    /// A storage block of elements of a width. There is one for each: rspirv merges equal types, and decorations come
-    /// once.
-    pub(super) fn storage_block(&mut self, bits: u32) -> Word {
-        if let Some(&block) = self.block_types.get(&bits) {
+    fn view_element(&mut self, view: View) -> Word {
+        match view {
+            View::U8 => self.int(8),
+            View::U16 => self.int(16),
+            View::U32 => self.u32(),
+            View::U64 => self.int(64),
+            View::F32 => self.f32(),
+            View::U32x4 => self.vector(Type::U32, 4),
+            View::F32x4 => self.vector(Type::F32, 4),
+        }
+    }
+
+    /// A storage block. There is one for each kind of element: rspirv merges equal types, and decorations come once.
+    pub(super) fn storage_block(&mut self, view: View) -> Word {
+        if let Some(&block) = self.block_types.get(&view) {
             return block;
         }
-        let element = self.b.type_int(bits, 0);
+        let element = self.view_element(view);
         let array = self.b.type_runtime_array(element);
-        self.b
-            .decorate(array, Decoration::ArrayStride, [Operand::LiteralBit32(bits / 8)]);
+        self.b.decorate(
+            array,
+            Decoration::ArrayStride,
+            [Operand::LiteralBit32(view.bytes())],
+        );
         let block = self.b.type_struct([array]);
         self.b
             .member_decorate(block, 0, Decoration::Offset, [Operand::LiteralBit32(0)]);
         self.b.decorate(block, Decoration::Block, Vec::new());
-        self.block_types.insert(bits, block);
+        self.block_types.insert(view, block);
         block
     }
 
-    fn element(&mut self, descriptor: u32, bits: u32, index: Word) -> Emitted {
-        let variable = self.buffer_view(descriptor, bits);
-        let element = self.b.type_int(bits, 0);
-        let pointer = self.b.type_pointer(None, StorageClass::StorageBuffer, element);
+    fn element(&mut self, descriptor: u32, view: View, index: Word) -> Emitted {
+        self.part(descriptor, view, index, None)
+    }
+
+    /// Pointer to an element, or to a component of it.
+    pub(super) fn part(
+        &mut self,
+        descriptor: u32,
+        view: View,
+        index: Word,
+        component: Option<Word>,
+    ) -> Emitted {
+        let variable = self.buffer_view(descriptor, view);
+        let element = match (view, component) {
+            (View::U32x4, Some(_)) => self.u32(),
+            (View::F32x4, Some(_)) => self.f32(),
+            _ => self.view_element(view),
+        };
+        let pointer = self.pointer_to(StorageClass::StorageBuffer, element);
         let zero = self.word(0);
-        self.op(S::AccessChain, pointer, &[variable, zero, index])
+        let mut operands = vec![variable, zero, index];
+        operands.extend(component);
+        self.op(S::AccessChain, pointer, &operands)
+    }
+
+    fn storage_place(&mut self, descriptor: u32, numbers: Type, index: Word) -> Result<Place, Reason> {
+        let view = if numbers == Type::U64 {
+            View::U64
+        } else {
+            View::U32
+        };
+        Ok(Place {
+            pointer: self.element(descriptor, view, index)?,
+            class: StorageClass::StorageBuffer,
+            element: self.ty(numbers),
+            numbers,
+        })
     }
 
     pub(super) fn fold2(&mut self, opcode: S, a: Word, b: Word) -> Emitted {
@@ -241,54 +333,140 @@ impl Emitter<'_> {
         self.fold2(S::ShiftRightLogical, address, two)
     }
 
-    /// Index of the dword some dwords behind a byte address. It does not wrap where the address would: what lies past the
-    /// end of 32 bits lies past the end of the binding.
-    fn dword_at(&mut self, address: Word, further: u32) -> Emitted {
-        let (index, further) = (self.dword_index(address)?, self.word(further));
-        self.fold2(S::IAdd, index, further)
+    /// Where an access starts: whole dwords where record and offset are, bytes elsewhere.
+    fn address(&mut self, descriptor: u32, index: Option<Word>, offset: Word) -> Result<Address, Reason> {
+        let shape = self.shape(descriptor);
+        let known = self.known(offset).filter(|bytes| bytes.is_multiple_of(4));
+        match (known, index) {
+            (Some(bytes), None) if self.is_plain(descriptor) => Ok(Address {
+                base: Base::Start,
+                further: bytes / 4,
+            }),
+            (Some(bytes), Some(index)) if self.is_plain(descriptor) && shape.stride.is_multiple_of(4) => {
+                let units = self.word(shape.stride / 4);
+                Ok(Address {
+                    base: Base::Dword(self.fold2(S::IMul, index, units)?),
+                    further: bytes / 4,
+                })
+            }
+            // Components of one element differ by a constant: what they share is computed once.
+            (Some(bytes), _) if !shape.swizzled => {
+                let zero = self.word(0);
+                Ok(Address {
+                    base: Base::Byte(self.buffer_offset(descriptor, index, zero)?),
+                    further: bytes / 4,
+                })
+            }
+            _ => Ok(Address {
+                base: Base::Byte(self.buffer_offset(descriptor, index, offset)?),
+                further: 0,
+            }),
+        }
     }
 
-    /// The dword that holds byte `address` of the binding, or one `further` behind it.
-    pub(super) fn load_dword(&mut self, descriptor: u32, address: Word, further: u32) -> Emitted {
+    /// Index of the dword some dwords behind an address. It does not wrap where the address would: what lies past the
+    /// end of 32 bits lies past the end of the binding.
+    fn dword_at(&mut self, address: Address, further: u32) -> Emitted {
+        let further = self.word(address.further + further);
+        match address.base {
+            Base::Start => Ok(further),
+            Base::Dword(index) => self.fold2(S::IAdd, index, further),
+            Base::Byte(byte) => {
+                let index = self.dword_index(byte)?;
+                self.fold2(S::IAdd, index, further)
+            }
+        }
+    }
+
+    /// An address in bytes.
+    pub(super) fn byte_at(&mut self, address: Address) -> Emitted {
+        let further = self.word(4 * address.further);
+        let byte = match address.base {
+            Base::Start => return Ok(further),
+            Base::Dword(index) => {
+                let two = self.word(2);
+                self.fold2(S::ShiftLeftLogical, index, two)?
+            }
+            Base::Byte(byte) => byte,
+        };
+        self.fold2(S::IAdd, byte, further)
+    }
+
+    /// The dword `further` behind an address, as a float where that is wanted and seen.
+    pub(super) fn load_dword(
+        &mut self,
+        descriptor: u32,
+        address: Address,
+        further: u32,
+        float: bool,
+    ) -> Emitted {
         let index = self.dword_at(address, further)?;
-        let pointer = self.element(descriptor, 32, index)?;
-        let word = self.u32();
-        self.op(S::Load, word, &[pointer])
+        let view = self.dword_view(descriptor, float);
+        let component = match view {
+            View::U32x4 | View::F32x4 => {
+                // Reached by no load that names its dword: those are loaded four at a time.
+                return Err(Reason::Internal(String::from("a dword of a buffer of fours")));
+            }
+            view => self.view_element(view),
+        };
+        let pointer = self.element(descriptor, view, index)?;
+        let value = self.op(S::Load, component, &[pointer])?;
+        if view == View::F32 {
+            self.floats.insert(value);
+        }
+        Ok(value)
     }
 
     /// A scalar load's dword: 0 where it is one of the binding's last dwords and straddles the V#'s end.
-    fn load_scalar(&mut self, descriptor: u32, address: Word) -> Emitted {
-        let ragged = self
-            .buffer_shapes
-            .get(&descriptor)
-            .map_or(0, |shape| shape.ragged);
+    fn load_scalar(&mut self, descriptor: u32, address: Address, float: bool) -> Emitted {
+        let ragged = self.shape(descriptor).ragged;
+        let value = self.load_dword(descriptor, address, 0, float)?;
         if ragged == 0 {
-            return self.load_dword(descriptor, address, 0);
+            return Ok(value);
         }
-        let (word, truth) = (self.u32(), self.b.type_bool());
-        let variable = self.buffer_view(descriptor, 32);
+        let (word, truth) = (self.u32(), self.truth());
+        let is_float = self.floats.contains(&value);
+        let view = self.dword_view(descriptor, float);
+        let variable = self.buffer_view(descriptor, view);
         let length = vec![Operand::IdRef(variable), Operand::LiteralBit32(0)];
         let length = self.op_with(S::ArrayLength, word, length)?;
-        let value = self.load_dword(descriptor, address, 0)?;
-        let (index, tail, zero) = (
-            self.dword_index(address)?,
-            self.word(u32::from(ragged)),
-            self.word(0),
-        );
+        let (index, tail) = (self.dword_at(address, 0)?, self.word(u32::from(ragged)));
         let end = self.fold2(S::IAdd, index, tail)?;
         let inside = self.op(S::ULessThan, truth, &[end, length])?;
-        self.op(S::Select, word, &[inside, value, zero])
+        let ty = if is_float { Type::F32 } else { Type::U32 };
+        let (zero, ty) = (self.constant(ty, 0), self.ty(ty));
+        let value = self.op(S::Select, ty, &[inside, value, zero])?;
+        if is_float {
+            self.floats.insert(value);
+        }
+        Ok(value)
+    }
+
+    /// What a load that is the same for all lanes gives; where helpers read 0, they take it from a pixel that is drawn.
+    pub(super) fn for_helpers(&mut self, ty: Word, value: Word) -> Emitted {
+        let pixel = matches!(self.program.stage, StageRegisters::Pixel { .. });
+        if !pixel || !self.program.profile.helpers_load_zero {
+            return Ok(value);
+        }
+        self.need("GroupNonUniformBallot", Capability::GroupNonUniformBallot);
+        self.subgroup(S::GroupNonUniformBroadcastFirst, ty, &[value])
     }
 
     pub(super) fn store_dword(
         &mut self,
         descriptor: u32,
-        address: Word,
+        address: Address,
         further: u32,
         value: Word,
     ) -> Result<(), Reason> {
         let index = self.dword_at(address, further)?;
-        let pointer = self.element(descriptor, 32, index)?;
+        let view = self.dword_view(descriptor, self.floats.contains(&value));
+        let value = if view == View::F32 {
+            self.as_float(value)?
+        } else {
+            self.as_word(value)?
+        };
+        let pointer = self.element(descriptor, view, index)?;
         self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
     }
 
@@ -316,8 +494,9 @@ impl Emitter<'_> {
         self.narrow(bits)?;
         let shift = self.word(u32::from(bits == 16));
         let index = self.fold2(S::ShiftRightLogical, address, shift)?;
-        let pointer = self.element(descriptor, bits, index)?;
-        let ty = self.b.type_int(bits, 0);
+        let view = if bits == 8 { View::U8 } else { View::U16 };
+        let pointer = self.element(descriptor, view, index)?;
+        let ty = self.int(bits);
         let value = self.op(S::UConvert, ty, &[value])?;
         self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(value)])
     }
@@ -326,39 +505,32 @@ impl Emitter<'_> {
         self.narrow(bits)?;
         let shift = self.word(u32::from(bits == 16));
         let index = self.fold2(S::ShiftRightLogical, address, shift)?;
-        let pointer = self.element(descriptor, bits, index)?;
-        let (ty, word) = (self.b.type_int(bits, 0), self.u32());
+        let view = if bits == 8 { View::U8 } else { View::U16 };
+        let pointer = self.element(descriptor, view, index)?;
+        let (ty, word) = (self.int(bits), self.u32());
         let value = self.op(S::Load, ty, &[pointer])?;
         self.op(S::UConvert, word, &[value])
     }
 
-    pub(super) fn memory(&mut self, inst: &Inst) -> Emitted {
+    pub(super) fn memory(&mut self, value: Value, inst: &Inst) -> Emitted {
         let x: Vec<Word> = inst.operands.iter().map(|operand| self.id(*operand)).collect();
         match inst.op {
             Op::Barrier => return self.barrier(),
-            Op::LoadShared => {
-                let pointer = self.shared_element(x[0])?;
-                let word = self.u32();
+            Op::LoadShared => return self.load_shared(x[0]),
+            Op::StoreShared => {
+                self.store_shared(x[0], x[1])?;
+                return Ok(0);
+            }
+            Op::LoadScratch => {
+                let (word, pointer) = (self.u32(), self.private_element(x[0])?);
                 return self.op(S::Load, word, &[pointer]);
             }
-            Op::StoreShared => {
-                let pointer = self.shared_element(x[0])?;
+            Op::StoreScratch => {
+                let pointer = self.private_element(x[0])?;
                 self.act(S::Store, vec![Operand::IdRef(pointer), Operand::IdRef(x[1])])?;
                 return Ok(0);
             }
-            Op::AtomicShared => {
-                let AccessKind::Buffer {
-                    atomic: Some(atomic), ..
-                } = self.access_kind(inst)?
-                else {
-                    return Err(Reason::Internal(String::from("an atomic without its operation")));
-                };
-                let pointer = self.shared_element(x[0])?;
-                return self.atomic(atomic, pointer, x[1], x[2], Type::U32, StorageClass::Workgroup);
-            }
-            Op::AtomicShared64 => {
-                return Err(Reason::Unsupported("64-bit atomics on local data share"));
-            }
+            Op::AtomicShared | Op::AtomicShared64 => return self.atomic_shared(inst, &x),
             _ => {}
         }
         let access = self.access_of(inst)?;
@@ -370,17 +542,23 @@ impl Emitter<'_> {
         if inst.op == Op::LoadScalarBuffer {
             let mask = self.word(!3);
             let offset = self.fold2(S::BitwiseAnd, x[0], mask)?;
-            let address = self.buffer_offset_raw(descriptor, offset)?;
-            let value = self.load_scalar(descriptor, address)?;
-            let pixel = matches!(self.program.stage, StageRegisters::Pixel { .. });
-            return if pixel && self.program.profile.helpers_load_zero {
-                // The value is the same for all: helpers take it from a pixel that is drawn.
-                let word = self.u32();
-                self.need("GroupNonUniformBallot", Capability::GroupNonUniformBallot);
-                self.subgroup(S::GroupNonUniformBroadcastFirst, word, &[value])
-            } else {
-                Ok(value)
+            let float = inst.ty == Type::F32;
+            let loaded = match self.known(offset) {
+                Some(bytes) => self.load_of_quad(descriptor, None, bytes / 4)?,
+                None => None,
             };
+            if let Some(loaded) = loaded {
+                return self.as_type(loaded, inst.ty);
+            }
+            let address = self.scalar_address(descriptor, offset)?;
+            let loaded = self.load_scalar(descriptor, address, float)?;
+            let is_float = self.floats.contains(&loaded);
+            let ty = self.ty(if is_float { Type::F32 } else { Type::U32 });
+            let loaded = self.for_helpers(ty, loaded)?;
+            if is_float {
+                self.floats.insert(loaded);
+            }
+            return self.as_type(loaded, inst.ty);
         }
         let AccessKind::Buffer {
             width,
@@ -395,33 +573,46 @@ impl Emitter<'_> {
                 "a buffer operation without a buffer access",
             )));
         };
-        // Components of one element differ by a constant: what they share is computed once.
-        let plain = matches!(inst.op, Op::LoadBuffer | Op::StoreBuffer) && width == BufferWidth::Dword;
-        let swizzled = self
-            .buffer_shapes
-            .get(&descriptor)
-            .is_some_and(|shape| shape.swizzled);
-        let (offset, further) = match self.known(x[1]) {
-            Some(bytes) if plain && !swizzled && bytes % 4 == 0 => (self.word(0), bytes / 4),
-            _ => (x[1], 0),
-        };
-        let address = self.buffer_offset(descriptor, indexed.then_some(x[0]), offset)?;
+        let index = indexed.then_some(x[0]);
+        let address = self.address(descriptor, index, x[1])?;
         match inst.op {
             Op::LoadBuffer => match width {
-                BufferWidth::Dword => self.load_dword(descriptor, address, further),
-                BufferWidth::Byte => self.load_narrow(descriptor, address, 8),
-                BufferWidth::Short => self.load_narrow(descriptor, address, 16),
+                BufferWidth::Dword => {
+                    let named = if indexed { Some(inst.operands[0]) } else { None };
+                    let loaded = match self.known(x[1]) {
+                        Some(bytes) => self.load_of_quad(descriptor, named, bytes / 4)?,
+                        None => None,
+                    };
+                    let loaded = match loaded {
+                        Some(loaded) => loaded,
+                        None => self.load_dword(descriptor, address, 0, inst.ty == Type::F32)?,
+                    };
+                    self.as_type(loaded, inst.ty)
+                }
+                BufferWidth::Byte | BufferWidth::Short => {
+                    let bits = if width == BufferWidth::Byte { 8 } else { 16 };
+                    let byte = self.byte_at(address)?;
+                    self.load_narrow(descriptor, byte, bits)
+                }
             },
             Op::StoreBuffer => {
                 match width {
-                    BufferWidth::Dword => self.store_dword(descriptor, address, further, x[2])?,
-                    BufferWidth::Byte => self.store_narrow(descriptor, address, 8, x[2])?,
-                    BufferWidth::Short => self.store_narrow(descriptor, address, 16, x[2])?,
+                    BufferWidth::Dword => self.store_dword(descriptor, address, 0, x[2])?,
+                    BufferWidth::Byte | BufferWidth::Short => {
+                        let bits = if width == BufferWidth::Byte { 8 } else { 16 };
+                        let byte = self.byte_at(address)?;
+                        self.store_narrow(descriptor, byte, bits, x[2])?;
+                    }
                 }
                 Ok(0)
             }
             Op::LoadBufferFormat => {
-                self.load_format(descriptor, address, formatted.flatten(), components, d16)
+                let named = if indexed { Some(inst.operands[0]) } else { None };
+                let quads = self.known(x[1]).map(|bytes| (named, bytes / 4));
+                let parts =
+                    self.load_format((descriptor, address), quads, formatted.flatten(), components, d16)?;
+                self.texels.insert(value, Texel::Parts(parts));
+                Ok(0)
             }
             Op::StoreBufferFormat => {
                 self.store_format(
@@ -437,16 +628,9 @@ impl Emitter<'_> {
             Op::AtomicBuffer => {
                 let atomic =
                     atomic.ok_or_else(|| Reason::Internal(String::from("an atomic without operation")))?;
-                let index = self.dword_index(address)?;
-                let pointer = self.element(descriptor, 32, index)?;
-                self.atomic(
-                    atomic,
-                    pointer,
-                    x[2],
-                    x[3],
-                    Type::U32,
-                    StorageClass::StorageBuffer,
-                )
+                let index = self.dword_at(address, 0)?;
+                let place = self.storage_place(descriptor, Type::U32, index)?;
+                self.atomic(atomic, place, x[2], x[3])
             }
             _ => {
                 let atomic =
@@ -454,31 +638,23 @@ impl Emitter<'_> {
                 self.need_feature(Features::BUFFER_INT64_ATOMICS, "64-bit buffer atomics")?;
                 self.need("Int64Atomics", Capability::Int64Atomics);
                 self.need("Int64", Capability::Int64);
-                let three = self.word(3);
-                let index = self.fold2(S::ShiftRightLogical, address, three)?;
-                let pointer = self.element(descriptor, 64, index)?;
-                self.atomic(
-                    atomic,
-                    pointer,
-                    x[2],
-                    x[3],
-                    Type::U64,
-                    StorageClass::StorageBuffer,
-                )
+                let (dword, one) = (self.dword_at(address, 0)?, self.word(1));
+                let index = self.fold2(S::ShiftRightLogical, dword, one)?;
+                let place = self.storage_place(descriptor, Type::U64, index)?;
+                self.atomic(atomic, place, x[2], x[3])
             }
         }
     }
 
     /// Scalar loads know neither stride nor swizzle.
-    fn buffer_offset_raw(&mut self, descriptor: u32, offset: Word) -> Emitted {
-        let shape = self.buffer_shapes.get(&descriptor).copied();
-        let Some(shape) = shape else { return Ok(offset) };
+    fn scalar_address(&mut self, descriptor: u32, offset: Word) -> Result<Address, Reason> {
+        let shape = self.shape(descriptor);
         let plain = crate::specialization::BufferShape {
             misaligned: shape.misaligned,
             ..Default::default()
         };
         self.buffer_shapes.insert(descriptor, plain);
-        let address = self.buffer_offset(descriptor, None, offset);
+        let address = self.address(descriptor, None, offset);
         self.buffer_shapes.insert(descriptor, shape);
         address
     }
@@ -498,7 +674,8 @@ impl Emitter<'_> {
         Ok(0)
     }
 
-    fn shared_element(&mut self, address: Word) -> Emitted {
+    /// The element of local data share that holds a byte address.
+    fn shared_element(&mut self, address: Word) -> Result<Place, Reason> {
         let words = self.shared_words();
         if words == 0 {
             return Err(Reason::Unsupported("local data share without a size in RSRC2"));
@@ -506,43 +683,121 @@ impl Emitter<'_> {
         if words * 4 > self.program.profile.max_shared_memory {
             return Err(Reason::Device("the workgroup memory that the program asks for"));
         }
-        let word = self.u32();
+        let (numbers, shift) = if self.wide_shared {
+            self.need_feature(
+                Features::SHARED_INT64_ATOMICS,
+                "64-bit atomics on workgroup memory",
+            )?;
+            self.need("Int64Atomics", Capability::Int64Atomics);
+            (Type::U64, 3)
+        } else {
+            (Type::U32, 2)
+        };
+        let elements = (words * 4) >> shift;
+        let element = self.ty(numbers);
         let variable = match self.shared {
             Some(variable) => variable,
             None => {
-                let length = self.word(words);
-                let array = self.b.type_array(word, length);
+                let length = self.word(elements);
+                let array = self.b.type_array(element, length);
                 let variable = self.global_variable(array, StorageClass::Workgroup);
                 self.shared = Some(variable);
                 variable
             }
         };
-        let mut index = self.dword_index(address)?;
+        let shift = self.word(shift);
+        let mut index = self.fold2(S::ShiftRightLogical, address, shift)?;
         // Workgroup memory has no robustness: an index out of range must not be formed.
-        if self.known(index).is_none_or(|index| index >= words) {
-            let last = self.word(words - 1);
+        if self.known(index).is_none_or(|index| index >= elements) {
+            let (word, last) = (self.u32(), self.word(elements - 1));
             index = self.ext(word, rspirv::spirv::GlslStd450Op::UMin, &[index, last])?;
         }
-        let pointer = self.b.type_pointer(None, StorageClass::Workgroup, word);
+        let ty = self.pointer_to(StorageClass::Workgroup, element);
+        Ok(Place {
+            pointer: self.op(S::AccessChain, ty, &[variable, index])?,
+            class: StorageClass::Workgroup,
+            element,
+            numbers,
+        })
+    }
+
+    /// The dword of the lane's scratch memory that holds a byte address.
+    fn private_element(&mut self, address: Word) -> Emitted {
+        let (word, dwords) = (self.u32(), self.program.stage.scratch());
+        let variable = match self.private {
+            Some(variable) => variable,
+            None => {
+                let length = self.word(dwords);
+                let array = self.b.type_array(word, length);
+                let variable = self.global_variable(array, StorageClass::Private);
+                self.private = Some(variable);
+                variable
+            }
+        };
+        let mut index = self.dword_index(address)?;
+        if self.known(index).is_none_or(|index| index >= dwords) {
+            let last = self.word(dwords - 1);
+            index = self.ext(word, rspirv::spirv::GlslStd450Op::UMin, &[index, last])?;
+        }
+        let pointer = self.pointer_to(StorageClass::Private, word);
         self.op(S::AccessChain, pointer, &[variable, index])
     }
 
-    pub(super) fn atomic(
-        &mut self,
-        atomic: Atomic,
-        pointer: Word,
-        data: Word,
-        comparand: Word,
-        ty: Type,
-        class: StorageClass,
-    ) -> Emitted {
-        let ty = self.ty(ty);
-        let scope = self.word(if class == StorageClass::Workgroup {
-            Scope::Workgroup as u32
-        } else {
-            Scope::Device as u32
-        });
-        let relaxed = self.word(0);
+    /// Bits below a byte address's dword in its 64-bit word.
+    fn half_shift(&mut self, address: Word) -> Emitted {
+        let (four, three) = (self.word(4), self.word(3));
+        let odd = self.fold2(S::BitwiseAnd, address, four)?;
+        self.fold2(S::ShiftLeftLogical, odd, three)
+    }
+
+    /// The dword that starts `shift` bits up in a 64-bit word.
+    fn half(&mut self, whole: Word, shift: Word) -> Emitted {
+        let (word, long) = (self.u32(), self.ty(Type::U64));
+        let shifted = self.op(S::ShiftRightLogical, long, &[whole, shift])?;
+        self.op(S::UConvert, word, &[shifted])
+    }
+
+    fn load_shared(&mut self, address: Word) -> Emitted {
+        let place = self.shared_element(address)?;
+        let value = self.op(S::Load, place.element, &[place.pointer])?;
+        if !self.wide_shared {
+            return Ok(value);
+        }
+        let shift = self.half_shift(address)?;
+        self.half(value, shift)
+    }
+
+    fn store_shared(&mut self, address: Word, value: Word) -> Result<(), Reason> {
+        let place = self.shared_element(address)?;
+        if self.wide_shared {
+            // The other half may be another lane's.
+            let shift = self.half_shift(address)?;
+            self.looping_atomic(Atomic::Swap, place, Some(shift), value, value)?;
+            return Ok(());
+        }
+        self.act(
+            S::Store,
+            vec![Operand::IdRef(place.pointer), Operand::IdRef(value)],
+        )
+    }
+
+    fn atomic_shared(&mut self, inst: &Inst, x: &[Word]) -> Emitted {
+        let AccessKind::Buffer {
+            atomic: Some(atomic), ..
+        } = self.access_kind(inst)?
+        else {
+            return Err(Reason::Internal(String::from("an atomic without its operation")));
+        };
+        let place = self.shared_element(x[0])?;
+        if self.wide_shared && inst.op == Op::AtomicShared {
+            let shift = self.half_shift(x[0])?;
+            return self.looping_atomic(atomic, place, Some(shift), x[1], x[2]);
+        }
+        self.atomic(atomic, place, x[1], x[2])
+    }
+
+    /// Data and result are numbers of the place's kind, whatever its element is called.
+    pub(super) fn atomic(&mut self, atomic: Atomic, place: Place, data: Word, comparand: Word) -> Emitted {
         let opcode = match atomic {
             Atomic::Swap => S::AtomicExchange,
             Atomic::Add => S::AtomicIAdd,
@@ -554,93 +809,203 @@ impl Emitter<'_> {
             Atomic::And => S::AtomicAnd,
             Atomic::Or => S::AtomicOr,
             Atomic::Xor => S::AtomicXor,
-            Atomic::CompareSwap => {
-                let operands = vec![
-                    Operand::IdRef(pointer),
-                    Operand::IdScope(scope),
-                    Operand::IdMemorySemantics(relaxed),
-                    Operand::IdMemorySemantics(relaxed),
-                    Operand::IdRef(data),
-                    Operand::IdRef(comparand),
-                ];
-                return self.op_with(S::AtomicCompareExchange, ty, operands);
-            }
-            Atomic::Inc | Atomic::Dec => {
-                return self.wrapping_atomic(atomic == Atomic::Inc, pointer, data, ty, class);
-            }
+            Atomic::CompareSwap => S::AtomicCompareExchange,
+            _ => return self.looping_atomic(atomic, place, None, data, comparand),
         };
-        let operands = vec![
-            Operand::IdRef(pointer),
-            Operand::IdScope(scope),
-            Operand::IdMemorySemantics(relaxed),
-            Operand::IdRef(data),
-        ];
-        self.op_with(opcode, ty, operands)
+        let numbers = self.ty(place.numbers);
+        let data = self.cast(data, numbers, place.element)?;
+        let old = if opcode == S::AtomicCompareExchange {
+            let comparand = self.cast(comparand, numbers, place.element)?;
+            self.compare_exchange(place, data, comparand)?
+        } else {
+            let (scope, relaxed) = (self.atomic_scope(place), self.word(0));
+            let operands = vec![
+                Operand::IdRef(place.pointer),
+                Operand::IdScope(scope),
+                Operand::IdMemorySemantics(relaxed),
+                Operand::IdRef(data),
+            ];
+            self.op_with(opcode, place.element, operands)?
+        };
+        self.cast(old, place.element, numbers)
     }
 
-    /// Increments that wrap to 0 behind the limit `data`, decrements that wrap to it behind 0: SPIR-V has none that
-    /// wrap, so a comparing exchange is tried until nobody came between. Splits the block; the operation is guarded.
-    fn wrapping_atomic(
-        &mut self,
-        up: bool,
-        pointer: Word,
-        data: Word,
-        ty: Word,
-        class: StorageClass,
-    ) -> Emitted {
-        let scope = self.word(if class == StorageClass::Workgroup {
+    fn cast(&mut self, value: Word, from: Word, to: Word) -> Emitted {
+        if from == to {
+            Ok(value)
+        } else {
+            self.op(S::Bitcast, to, &[value])
+        }
+    }
+
+    fn atomic_scope(&mut self, place: Place) -> Word {
+        self.word(if place.class == StorageClass::Workgroup {
             Scope::Workgroup as u32
         } else {
             Scope::Device as u32
-        });
-        let relaxed = self.word(0);
-        let wide = ty != self.u32();
-        let numbers = if wide { Type::U64 } else { Type::U32 };
+        })
+    }
+
+    fn compare_exchange(&mut self, place: Place, new: Word, comparand: Word) -> Emitted {
+        let (scope, relaxed) = (self.atomic_scope(place), self.word(0));
+        let operands = vec![
+            Operand::IdRef(place.pointer),
+            Operand::IdScope(scope),
+            Operand::IdMemorySemantics(relaxed),
+            Operand::IdMemorySemantics(relaxed),
+            Operand::IdRef(new),
+            Operand::IdRef(comparand),
+        ];
+        self.op_with(S::AtomicCompareExchange, place.element, operands)
+    }
+
+    /// What an atomic leaves where `old` was.
+    fn replacement(
+        &mut self,
+        atomic: Atomic,
+        numbers: Type,
+        old: Word,
+        data: Word,
+        comparand: Word,
+    ) -> Emitted {
+        let (ty, truth) = (self.ty(numbers), self.truth());
         let (one, zero) = (self.constant(numbers, 1), self.constant(numbers, 0));
-        let truth = self.b.type_bool();
+        let floats = match numbers {
+            Type::U64 => {
+                if matches!(
+                    atomic,
+                    Atomic::FAdd | Atomic::FMin | Atomic::FMax | Atomic::FCompareSwap
+                ) {
+                    self.need_feature(Features::FLOAT64, "64-bit floats")?;
+                    self.ty(Type::F64)
+                } else {
+                    0
+                }
+            }
+            _ => self.f32(),
+        };
+        let ext = |this: &mut Self, signed: bool, least: bool| {
+            use rspirv::spirv::GlslStd450Op as G;
+            let instruction = match (signed, least) {
+                (true, true) => G::SMin,
+                (true, false) => G::SMax,
+                (false, true) => G::UMin,
+                (false, false) => G::UMax,
+            };
+            this.ext(ty, instruction, &[old, data])
+        };
+        match atomic {
+            Atomic::Swap => Ok(data),
+            Atomic::Add => self.op(S::IAdd, ty, &[old, data]),
+            Atomic::Sub => self.op(S::ISub, ty, &[old, data]),
+            Atomic::ReverseSub => self.op(S::ISub, ty, &[data, old]),
+            Atomic::And => self.op(S::BitwiseAnd, ty, &[old, data]),
+            Atomic::Or => self.op(S::BitwiseOr, ty, &[old, data]),
+            Atomic::Xor => self.op(S::BitwiseXor, ty, &[old, data]),
+            Atomic::SMin => ext(self, true, true),
+            Atomic::SMax => ext(self, true, false),
+            Atomic::UMin => ext(self, false, true),
+            Atomic::UMax => ext(self, false, false),
+            Atomic::CompareSwap => {
+                let same = self.op(S::IEqual, truth, &[old, comparand])?;
+                self.op(S::Select, ty, &[same, data, old])
+            }
+            Atomic::Insert => {
+                let keep = self.op(S::Not, ty, &[comparand])?;
+                let kept = self.op(S::BitwiseAnd, ty, &[old, keep])?;
+                self.op(S::BitwiseOr, ty, &[kept, data])
+            }
+            Atomic::Wrap => {
+                let less = self.op(S::ISub, ty, &[old, data])?;
+                let more = self.op(S::IAdd, ty, &[old, comparand])?;
+                let fits = self.op(S::UGreaterThanEqual, truth, &[old, data])?;
+                self.op(S::Select, ty, &[fits, less, more])
+            }
+            Atomic::Inc => {
+                let next = self.op(S::IAdd, ty, &[old, one])?;
+                let wraps = self.op(S::UGreaterThanEqual, truth, &[old, data])?;
+                self.op(S::Select, ty, &[wraps, zero, next])
+            }
+            Atomic::Dec => {
+                let next = self.op(S::ISub, ty, &[old, one])?;
+                let empty = self.op(S::IEqual, truth, &[old, zero])?;
+                let above = self.op(S::UGreaterThan, truth, &[old, data])?;
+                let wraps = self.op(S::LogicalOr, truth, &[empty, above])?;
+                self.op(S::Select, ty, &[wraps, data, next])
+            }
+            Atomic::FAdd => {
+                let old = self.op(S::Bitcast, floats, &[old])?;
+                let data = self.op(S::Bitcast, floats, &[data])?;
+                let sum = self.op(S::FAdd, floats, &[old, data])?;
+                self.op(S::Bitcast, ty, &[sum])
+            }
+            Atomic::FMin | Atomic::FMax => {
+                let x = self.op(S::Bitcast, floats, &[old])?;
+                let y = self.op(S::Bitcast, floats, &[data])?;
+                let pair = if atomic == Atomic::FMin { [y, x] } else { [x, y] };
+                let taken = self.op(S::FOrdLessThan, truth, &pair)?;
+                self.op(S::Select, ty, &[taken, data, old])
+            }
+            Atomic::FCompareSwap => {
+                let x = self.op(S::Bitcast, floats, &[old])?;
+                let y = self.op(S::Bitcast, floats, &[comparand])?;
+                let same = self.op(S::FOrdEqual, truth, &[x, y])?;
+                self.op(S::Select, ty, &[same, data, old])
+            }
+        }
+    }
+
+    /// An atomic that SPIR-V lacks, or one on the dword `shift` bits up in a 64-bit word: a comparing exchange is tried
+    /// until nobody came between. Splits the block; the operation is guarded.
+    fn looping_atomic(
+        &mut self,
+        atomic: Atomic,
+        place: Place,
+        shift: Option<Word>,
+        data: Word,
+        comparand: Word,
+    ) -> Emitted {
+        let (scope, relaxed, truth) = (self.atomic_scope(place), self.word(0), self.truth());
+        let numbers = self.ty(place.numbers);
         let load = vec![
-            Operand::IdRef(pointer),
+            Operand::IdRef(place.pointer),
             Operand::IdScope(scope),
             Operand::IdMemorySemantics(relaxed),
         ];
-        let first = self.op_with(S::AtomicLoad, ty, load)?;
+        let first = self.op_with(S::AtomicLoad, place.element, load)?;
         let before = self.block_label()?;
-        let [head, body, again, out, old, seen] = std::array::from_fn(|_| self.b.id());
+        let [head, body, again, out, old] = std::array::from_fn(|_| self.b.id());
         self.b.branch(head).map_err(Self::internal)?;
         self.b.begin_block(Some(head)).map_err(Self::internal)?;
-        self.b
-            .phi(ty, Some(old), vec![(first, before), (seen, again)])
-            .map_err(Self::internal)?;
+        let phi_at = self
+            .b
+            .selected_block()
+            .ok_or_else(|| Self::internal("no current block"))?;
         self.b
             .loop_merge(out, again, rspirv::spirv::LoopControl::NONE, Vec::new())
             .map_err(Self::internal)?;
         self.b.branch(body).map_err(Self::internal)?;
         self.b.begin_block(Some(body)).map_err(Self::internal)?;
-        let new = if up {
-            let next = self.op(S::IAdd, ty, &[old, one])?;
-            let wraps = self.op(S::UGreaterThanEqual, truth, &[old, data])?;
-            self.op(S::Select, ty, &[wraps, zero, next])?
-        } else {
-            let next = self.op(S::ISub, ty, &[old, one])?;
-            let empty = self.op(S::IEqual, truth, &[old, zero])?;
-            let above = self.op(S::UGreaterThan, truth, &[old, data])?;
-            let wraps = self.op(S::LogicalOr, truth, &[empty, above])?;
-            self.op(S::Select, ty, &[wraps, data, next])?
+        let number = self.cast(old, place.element, numbers)?;
+        let (part, new) = match shift {
+            Some(shift) => {
+                let part = self.half(number, shift)?;
+                let new = self.replacement(atomic, Type::U32, part, data, comparand)?;
+                let all = self.constant(Type::U64, u64::from(u32::MAX));
+                let hole = self.op(S::ShiftLeftLogical, numbers, &[all, shift])?;
+                let keep = self.op(S::Not, numbers, &[hole])?;
+                let kept = self.op(S::BitwiseAnd, numbers, &[number, keep])?;
+                let new = self.op(S::UConvert, numbers, &[new])?;
+                let new = self.op(S::ShiftLeftLogical, numbers, &[new, shift])?;
+                (part, self.op(S::BitwiseOr, numbers, &[kept, new])?)
+            }
+            None => (
+                number,
+                self.replacement(atomic, place.numbers, number, data, comparand)?,
+            ),
         };
-        let operands = vec![
-            Operand::IdRef(pointer),
-            Operand::IdScope(scope),
-            Operand::IdMemorySemantics(relaxed),
-            Operand::IdMemorySemantics(relaxed),
-            Operand::IdRef(new),
-            Operand::IdRef(old),
-        ];
-        self.b
-            .insert_into_block(
-                rspirv::dr::InsertPoint::End,
-                rspirv::dr::Instruction::new(S::AtomicCompareExchange, Some(ty), Some(seen), operands),
-            )
-            .map_err(Self::internal)?;
+        let new = self.cast(new, numbers, place.element)?;
+        let seen = self.compare_exchange(place, new, old)?;
         let done = self.op(S::IEqual, truth, &[seen, old])?;
         self.b
             .branch_conditional(done, out, again, Vec::new())
@@ -648,6 +1013,23 @@ impl Emitter<'_> {
         self.b.begin_block(Some(again)).map_err(Self::internal)?;
         self.b.branch(head).map_err(Self::internal)?;
         self.b.begin_block(Some(out)).map_err(Self::internal)?;
-        Ok(seen)
+        let phi = Instruction::new(
+            S::Phi,
+            Some(place.element),
+            Some(old),
+            vec![
+                Operand::IdRef(first),
+                Operand::IdRef(before),
+                Operand::IdRef(seen),
+                Operand::IdRef(again),
+            ],
+        );
+        let function = self.b.selected_function();
+        function
+            .and_then(|at| self.b.module_mut().functions.get_mut(at)?.blocks.get_mut(phi_at))
+            .ok_or_else(|| Self::internal("no loop to put a phi into"))?
+            .instructions
+            .insert(0, phi);
+        Ok(part)
     }
 }

@@ -9,24 +9,35 @@ mod lanes;
 mod memory;
 mod pointer;
 mod stage;
+mod strip;
 mod types;
+mod view;
 
 use crate::Program;
 use crate::artifact::{Artifact, Binding, BindingKind, FlatBlock, content_hash};
 use crate::binary::{Features, Stage, StageRegisters};
 use crate::cfg::structured::{Merge, StructuredId};
-use crate::ir::{AccessKind, Atomic, Effect, Function, ImageOp, Op, Terminator, Type, Value};
+use crate::ir::{AccessKind, Effect, Function, ImageOp, Op, Terminator, Type, Value};
 use crate::plan::{AccessFlags, DescriptorKind};
 use crate::refusal::{Fault, Reason};
-use crate::specialization::{BufferShape, FlatLocation, ImageShape, Specialization};
-use hashbrown::HashMap;
+use crate::specialization::{BufferShape, FlatLocation, ImageShape, NumericClass, Specialization};
+use hashbrown::{HashMap, HashSet};
 use rspirv::binary::Assemble;
 use rspirv::dr::{Builder, InsertPoint, Instruction, Operand};
 use rspirv::spirv::{self, Capability, Word};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 
+use view::View;
+
 type Emitted = Result<Word, Reason>;
+
+/// Four components.
+#[derive(Clone, Copy)]
+enum Texel {
+    Vector(Word, NumericClass),
+    Parts([Word; 4]),
+}
 
 pub(crate) struct Emitter<'a> {
     program: &'a Program,
@@ -42,12 +53,13 @@ pub(crate) struct Emitter<'a> {
     /// Values of 32-bit constants by id.
     words: HashMap<Word, u32>,
     constants: HashMap<(Word, u64), Word>,
+    types: HashMap<types::Kind, Word>,
     globals: Vec<Word>,
     inputs: HashMap<(stage::Input, u32), Word>,
     outputs: HashMap<stage::Output, Word>,
-    buffers: HashMap<(u32, u32), Word>,
-    /// Storage blocks by element width in bits.
-    block_types: HashMap<u32, Word>,
+    buffers: HashMap<(u32, View), Word>,
+    /// Storage blocks by their elements.
+    block_types: HashMap<View, Word>,
     images: HashMap<u32, Word>,
     /// Pure instructions of the block that is open: opcode, type and operands, and the result.
     made: HashMap<(u16, Word, SmallVec<[Word; 4]>), Word>,
@@ -55,15 +67,22 @@ pub(crate) struct Emitter<'a> {
     flat_variable: Option<Word>,
     flat_values: HashMap<u32, Word>,
     shared: Option<Word>,
+    /// Local data share is made of 64-bit words: the program has 64-bit atomics on it.
+    wide_shared: bool,
     page_table: Option<Word>,
+    /// The lane's own memory.
+    private: Option<Word>,
     scratch: Option<exchange::Scratch>,
     capabilities: BTreeMap<&'static str, Capability>,
     extensions: Vec<&'static str>,
     buffer_shapes: HashMap<u32, BufferShape>,
     image_shapes: HashMap<u32, ImageShape>,
     uniform_blocks: Vec<bool>,
-    /// Floats made words for exports alone, which take the floats themselves.
-    only_exported: Vec<bool>,
+    /// Ids of 32-bit floats.
+    floats: HashSet<Word>,
+    /// What image reads and formatted loads gave.
+    texels: HashMap<Value, Texel>,
+    views: view::Views,
     block: usize,
 }
 
@@ -84,6 +103,7 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         ends: Vec::new(),
         words: HashMap::new(),
         constants: HashMap::new(),
+        types: HashMap::new(),
         globals: Vec::new(),
         inputs: HashMap::new(),
         outputs: HashMap::new(),
@@ -95,17 +115,22 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         flat_variable: None,
         flat_values: HashMap::new(),
         shared: None,
+        wide_shared: function.placed().any(|inst| inst.op == Op::AtomicShared64),
         page_table: None,
+        private: None,
         scratch: None,
         capabilities: BTreeMap::new(),
         extensions: Vec::new(),
         buffer_shapes: HashMap::new(),
         image_shapes: HashMap::new(),
         uniform_blocks: crate::passes::lanes::uniform_blocks(function),
-        only_exported: only_exported(function),
+        floats: HashSet::new(),
+        texels: HashMap::new(),
+        views: view::Views::default(),
         block: 0,
     };
     emitter.shapes()?;
+    emitter.find_views();
     emitter.b.set_version(1, 5);
     emitter.glsl = emitter.b.ext_inst_import("GLSL.std.450");
     emitter
@@ -113,29 +138,6 @@ pub(crate) fn emit(program: &Program, specialization: &Specialization) -> Result
         .memory_model(spirv::AddressingModel::Logical, spirv::MemoryModel::GLSL450);
     let main = emitter.body()?;
     emitter.finish(main)
-}
-
-/// Which values are words of floats that only exports use.
-fn only_exported(function: &Function) -> Vec<bool> {
-    let mut only: Vec<bool> = function
-        .insts
-        .iter()
-        .map(|inst| inst.op == Op::BitcastU32)
-        .collect();
-    for (number, block) in function.blocks.iter().enumerate() {
-        for &value in &block.insts {
-            let inst = function.inst(value);
-            if inst.op != Op::Export {
-                for operand in &inst.operands {
-                    only[operand.0 as usize] = false;
-                }
-            }
-        }
-        if let Some(value) = function.terminator_operand(number) {
-            only[value.0 as usize] = false;
-        }
-    }
-    only
 }
 
 impl Emitter<'_> {
@@ -258,14 +260,12 @@ impl Emitter<'_> {
     /// Whether the operation becomes a loop or a test, which splits the block that it stands in.
     fn loops(&self, value: Value) -> bool {
         let inst = self.function.inst(value);
-        if matches!(inst.op, Op::StorePointer | Op::AtomicPointer) {
-            return true;
-        }
-        if !matches!(
-            inst.op,
-            Op::AtomicBuffer | Op::AtomicBuffer64 | Op::AtomicShared | Op::Image
-        ) {
-            return false;
+        match inst.op {
+            Op::StorePointer | Op::AtomicPointer | Op::AtomicPointer64 => return true,
+            // Of one half of a 64-bit word.
+            Op::StoreShared | Op::AtomicShared if self.wide_shared => return true,
+            Op::AtomicBuffer | Op::AtomicBuffer64 | Op::AtomicShared | Op::AtomicShared64 | Op::Image => {}
+            _ => return false,
         }
         let atomic = match self.function.accesses[inst.immediate as usize].kind {
             AccessKind::Buffer { atomic, .. } => atomic,
@@ -275,7 +275,7 @@ impl Emitter<'_> {
             } => Some(atomic),
             _ => None,
         };
-        matches!(atomic, Some(Atomic::Inc | Atomic::Dec))
+        atomic.is_some_and(|atomic| !atomic.is_native())
     }
 
     /// Label of the block that is open.
@@ -307,8 +307,13 @@ impl Emitter<'_> {
         // Phis name values that come later: every phi's id exists from the start.
         for block in &function.blocks {
             for &value in &block.insts {
-                if function.inst(value).op == Op::Phi {
-                    self.ids[value.0 as usize] = self.b.id();
+                let inst = function.inst(value);
+                if inst.op == Op::Phi {
+                    let id = self.b.id();
+                    self.ids[value.0 as usize] = id;
+                    if inst.ty == Type::F32 {
+                        self.floats.insert(id);
+                    }
                 }
             }
         }
@@ -319,7 +324,8 @@ impl Emitter<'_> {
                 continue;
             }
             self.block = index;
-            self.flat_values.retain(|_, _| false);
+            self.flat_values.clear();
+            self.enter_block(index);
             self.b
                 .begin_block(Some(self.labels[index]))
                 .map_err(Self::internal)?;
@@ -333,8 +339,10 @@ impl Emitter<'_> {
                     phis.push((index, value));
                     continue;
                 }
-                if self.only_exported[value.0 as usize] {
-                    continue;
+                if !matches!(function.inst(value).op, Op::Export | Op::Demote)
+                    && function.inst(value).op.effect() == Effect::Writes
+                {
+                    self.views.forget();
                 }
                 if self.is_guarded(value) {
                     guards -= 1;
@@ -348,6 +356,9 @@ impl Emitter<'_> {
                 } else {
                     let id = self.value(value).map_err(|reason| self.place(value, reason))?;
                     self.ids[value.0 as usize] = id;
+                    if function.inst(value).ty == Type::F32 {
+                        self.floats.insert(id);
+                    }
                 }
             }
             self.terminate(index)?;
@@ -369,7 +380,7 @@ impl Emitter<'_> {
                 || text == "refused" =>
             {
                 match self.function.accesses.get(inst.immediate as usize) {
-                    Some(access) => fault.at(access.program_counter, || access.instruction.clone()),
+                    Some(access) => fault.at(access.program_counter, || access.encoded.text()),
                     None => fault,
                 }
             }
@@ -550,7 +561,10 @@ impl Emitter<'_> {
                 let ty = self.ty(inst.ty);
                 Ok(self.b.undef(ty, None))
             }
-            Op::Flat => self.flat(inst.immediate as u32),
+            Op::Flat => {
+                let word = self.flat(inst.immediate as u32)?;
+                self.as_type(word, inst.ty)
+            }
             Op::LoadScalarBuffer
             | Op::LoadBuffer
             | Op::LoadBufferFormat
@@ -562,9 +576,14 @@ impl Emitter<'_> {
             | Op::StoreShared
             | Op::AtomicShared
             | Op::AtomicShared64
-            | Op::Barrier => self.memory(inst),
-            Op::LoadPointer | Op::StorePointer | Op::AtomicPointer => self.pointer(inst),
-            Op::Image | Op::ImageRead => self.image(inst),
+            | Op::LoadScratch
+            | Op::StoreScratch
+            | Op::Barrier => self.memory(value, inst),
+            Op::LoadPointer | Op::StorePointer | Op::AtomicPointer | Op::AtomicPointer64 => {
+                self.pointer(inst)
+            }
+            Op::Image | Op::ImageRead => self.image(value, inst),
+            Op::Extract => self.extract(inst),
             Op::BallotLow
             | Op::BallotHigh
             | Op::InverseBallot
@@ -588,6 +607,9 @@ impl Emitter<'_> {
             Op::Barycentric | Op::InterpolateP1 => {
                 Err(Reason::Unsupported("barycentric coordinates read as numbers"))
             }
+            Op::ScratchStart => Err(Reason::Unsupported(
+                "the wave's place in the scratch ring read as a number",
+            )),
             Op::Refused => Err(Reason::Untranslated),
             Op::UserData | Op::ShaderBase | Op::LoadAddress => Err(Reason::Internal(format!(
                 "`{}` is left after the resource pass",
@@ -682,7 +704,9 @@ impl Emitter<'_> {
                 spirv::MemoryModel::GLSL450,
             );
         }
-        let spirv = self.b.module().assemble();
+        let mut module = self.b.module();
+        strip::strip_unused(&mut module);
+        let spirv = module.assemble();
         Ok(Artifact {
             content_hash: content_hash(&spirv),
             spirv,

@@ -1,5 +1,7 @@
 //! Guest pointers: looked up in the page table, then followed as device addresses.
 
+use super::memory::Place;
+use super::view::View;
 use super::{Emitted, Emitter};
 use crate::binary::Features;
 use crate::ir::{AccessKind, BufferWidth, Inst, Op, Type};
@@ -16,7 +18,7 @@ impl Emitter<'_> {
         }
         let binding = self.page_table_binding()?;
         self.ty(Type::U64);
-        let block = self.storage_block(64);
+        let block = self.storage_block(View::U64);
         let variable = self.global_variable(block, StorageClass::StorageBuffer);
         self.b.decorate(variable, Decoration::NonWritable, []);
         self.b
@@ -40,7 +42,7 @@ impl Emitter<'_> {
 
     fn table_word(&mut self, index: Word) -> Emitted {
         let (variable, long, zero) = (self.page_table()?, self.ty(Type::U64), self.word(0));
-        let pointer = self.b.type_pointer(None, StorageClass::StorageBuffer, long);
+        let pointer = self.pointer_to(StorageClass::StorageBuffer, long);
         let place = self.op(S::AccessChain, pointer, &[variable, zero, index])?;
         self.op(S::Load, long, &[place])
     }
@@ -74,22 +76,26 @@ impl Emitter<'_> {
         let x: Vec<Word> = inst.operands.iter().map(|operand| self.id(*operand)).collect();
         let (device, page) = self.device_address(x[0])?;
         let word = self.u32();
+        let wide = inst.op == Op::AtomicPointer64;
         let (element, bytes) = match width {
             BufferWidth::Byte => {
                 self.need_feature(Features::STORAGE8, "8-bit storage")?;
                 self.need("StorageBuffer8BitAccess", Capability::StorageBuffer8BitAccess);
-                (self.b.type_int(8, 0), 1)
+                (self.int(8), 1)
             }
             BufferWidth::Short => {
                 self.need_feature(Features::STORAGE16, "16-bit storage")?;
                 self.need("StorageBuffer16BitAccess", Capability::StorageBuffer16BitAccess);
-                (self.b.type_int(16, 0), 2)
+                (self.int(16), 2)
+            }
+            BufferWidth::Dword if wide => {
+                self.need_feature(Features::BUFFER_INT64_ATOMICS, "64-bit buffer atomics")?;
+                self.need("Int64Atomics", Capability::Int64Atomics);
+                (self.ty(Type::U64), 8)
             }
             BufferWidth::Dword => (word, 4),
         };
-        let ty = self
-            .b
-            .type_pointer(None, StorageClass::PhysicalStorageBuffer, element);
+        let ty = self.pointer_to(StorageClass::PhysicalStorageBuffer, element);
         let place = self.op(S::ConvertUToPtr, ty, &[device])?;
         let aligned = [
             Operand::MemoryAccess(MemoryAccess::ALIGNED),
@@ -108,7 +114,7 @@ impl Emitter<'_> {
         // What is not mapped takes nothing.
         let nothing = self.word(DIRECTORY as u32);
         let nothing = self.table_word(nothing)?;
-        let truth = self.b.type_bool();
+        let truth = self.truth();
         let mapped = self.op(S::INotEqual, truth, &[page, nothing])?;
         let (before, inside, end) = (self.block_label()?, self.b.id(), self.b.id());
         self.b
@@ -130,23 +136,27 @@ impl Emitter<'_> {
                 self.act(S::Store, operands)?;
                 0
             }
-            Some(atomic) => self.atomic(
-                atomic,
-                place,
-                x[1],
-                x[2],
-                Type::U32,
-                StorageClass::PhysicalStorageBuffer,
-            )?,
+            Some(atomic) => {
+                let numbers = if wide { Type::U64 } else { Type::U32 };
+                let place = Place {
+                    pointer: place,
+                    class: StorageClass::PhysicalStorageBuffer,
+                    element,
+                    numbers,
+                };
+                self.atomic(atomic, place, x[1], x[2])?
+            }
         };
+        // A loop has led to another block.
+        let inside = self.block_label()?;
         self.b.branch(end).map_err(Self::internal)?;
         self.b.begin_block(Some(end)).map_err(Self::internal)?;
         if result == 0 {
             return Ok(0);
         }
-        let zero = self.word(0);
+        let zero = self.constant(if wide { Type::U64 } else { Type::U32 }, 0);
         self.b
-            .phi(word, None, vec![(result, inside), (zero, before)])
+            .phi(element, None, vec![(result, inside), (zero, before)])
             .map_err(Self::internal)
     }
 }

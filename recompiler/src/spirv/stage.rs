@@ -31,7 +31,7 @@ pub(super) enum Output {
 
 impl Emitter<'_> {
     fn global(&mut self, ty: Word, class: StorageClass) -> Word {
-        let pointer = self.b.type_pointer(None, class, ty);
+        let pointer = self.pointer_to(class, ty);
         // A variable made while a function is open would land in it.
         let (function, block) = (self.b.selected_function(), self.b.selected_block());
         let _ = self.b.select_function(None);
@@ -66,11 +66,18 @@ impl Emitter<'_> {
         self.op(S::Load, ty, &[pointer])
     }
 
-    fn component(&mut self, base: Word, ty: Word, index: u32) -> Emitted {
-        let pointer = self.b.type_pointer(None, StorageClass::Input, ty);
-        let index = self.word(index);
-        let chain = self.op(S::AccessChain, pointer, &[base, index])?;
-        self.load_input(ty, chain)
+    fn component(&mut self, base: Word, vector: Word, ty: Word, index: u32) -> Emitted {
+        let whole = match self.views.inputs.get(&base) {
+            Some(&whole) => whole,
+            None => {
+                // Inputs do not change: the whole is loaded once a block.
+                let whole = self.load_input(vector, base)?;
+                self.views.inputs.insert(base, whole);
+                whole
+            }
+        };
+        let operands = vec![Operand::IdRef(whole), Operand::LiteralBit32(index)];
+        self.op_with(S::CompositeExtract, ty, operands)
     }
 
     pub(super) fn local_index(&mut self) -> Emitted {
@@ -91,7 +98,7 @@ impl Emitter<'_> {
                     BuiltIn::LocalInvocationId
                 };
                 let variable = self.builtin(builtin, ty);
-                self.component(variable, word, index)
+                self.component(variable, ty, word, index)
             }
             Op::LocalIndex => self.local_index(),
             Op::VertexIndex => {
@@ -105,10 +112,10 @@ impl Emitter<'_> {
             Op::FragCoord => {
                 let ty = self.vector(Type::F32, 4);
                 let variable = self.builtin(BuiltIn::FragCoord, ty);
-                self.component(variable, float, index)
+                self.component(variable, ty, float, index)
             }
             Op::FrontFacing => {
-                let ty = self.b.type_bool();
+                let ty = self.truth();
                 let variable = self.builtin(BuiltIn::FrontFacing, ty);
                 self.load_input(ty, variable)
             }
@@ -122,7 +129,7 @@ impl Emitter<'_> {
                 let one = self.word(1);
                 let ty = self.b.type_array(word, one);
                 let variable = self.builtin(BuiltIn::SampleMask, ty);
-                self.component(variable, word, 0)
+                self.component(variable, ty, word, 0)
             }
             Op::Layer => {
                 self.need("Geometry", Capability::Geometry);
@@ -180,12 +187,12 @@ impl Emitter<'_> {
             }
         };
         if mode == own {
-            return self.component(variable, float, component);
+            return self.component(variable, vector, float, component);
         }
         if (mode ^ own) & (interpolation::FLAT | interpolation::LINEAR) != 0 {
             return Err(Reason::Unsupported("one parameter interpolated in two ways"));
         }
-        let pointer = self.b.type_pointer(None, StorageClass::Input, float);
+        let pointer = self.pointer_to(StorageClass::Input, float);
         let index = self.word(component);
         let chain = self.op(S::AccessChain, pointer, &[variable, index])?;
         self.need("InterpolationFunction", Capability::InterpolationFunction);
@@ -332,7 +339,7 @@ impl Emitter<'_> {
                 let length = self.word(enabled.count_ones());
                 let array = self.b.type_array(float, length);
                 let variable = self.output(output, array);
-                let pointer = self.b.type_pointer(None, StorageClass::Output, float);
+                let pointer = self.pointer_to(StorageClass::Output, float);
                 let index = self.word((enabled & (bit - 1)).count_ones());
                 let place = self.op(S::AccessChain, pointer, &[variable, index])?;
                 let value = self.float_of(words[component as usize])?;
@@ -348,7 +355,7 @@ impl Emitter<'_> {
             NumericClass::Uint => self.vector(Type::U32, 4),
             NumericClass::Sint => {
                 let signed = self.signed();
-                self.b.type_vector(signed, 4)
+                self.vector_of(signed, 4)
             }
         };
         let mut values = Vec::with_capacity(4);
@@ -367,31 +374,46 @@ impl Emitter<'_> {
         self.store_output(variable, value)
     }
 
-    /// A word's bits as a float; a constant becomes a float constant.
+    /// A word's bits as a float; a constant becomes a float constant, and a float stays.
     pub(super) fn as_float(&mut self, word: Word) -> Emitted {
-        if let Some(bits) = self.known(word) {
-            return Ok(self.constant(Type::F32, u64::from(bits)));
+        if self.floats.contains(&word) {
+            return Ok(word);
         }
         let float = self.f32();
-        self.op(S::Bitcast, float, &[word])
+        let id = match self.known(word) {
+            Some(bits) => self.constant(Type::F32, u64::from(bits)),
+            None => self.op(S::Bitcast, float, &[word])?,
+        };
+        self.floats.insert(id);
+        Ok(id)
     }
 
-    /// An exported word as the float it was made from.
-    fn float_of(&mut self, value: Value) -> Emitted {
-        let inst = self.function.inst(value);
-        if inst.op == Op::BitcastU32 {
-            return Ok(self.id(inst.operands[0]));
+    /// A word's bits, a float's too.
+    pub(super) fn as_word(&mut self, value: Word) -> Emitted {
+        if !self.floats.contains(&value) {
+            return Ok(value);
         }
-        let word = self.id(value);
-        self.as_float(word)
+        let word = self.u32();
+        self.op(S::Bitcast, word, &[value])
+    }
+
+    /// A word or float as one of them.
+    pub(super) fn as_type(&mut self, value: Word, ty: Type) -> Emitted {
+        if ty == Type::F32 {
+            self.as_float(value)
+        } else {
+            self.as_word(value)
+        }
+    }
+
+    fn float_of(&mut self, value: Value) -> Emitted {
+        let id = self.id(value);
+        self.as_float(id)
     }
 
     fn word_of(&mut self, value: Value) -> Emitted {
-        if self.only_exported[value.0 as usize] {
-            let (word, float) = (self.u32(), self.id(self.function.inst(value).operands[0]));
-            return self.op(S::Bitcast, word, &[float]);
-        }
-        Ok(self.id(value))
+        let id = self.id(value);
+        self.as_word(id)
     }
 
     fn demote(&mut self) -> Emitted {

@@ -32,6 +32,29 @@ impl Translator<'_> {
                 self.set_u64(value)?;
                 return Ok(true);
             }
+            op::V_MQSAD_U32_U8 => {
+                let windows = self.pair_u64(instruction.src[0], Wide::Unsigned)?;
+                let reference = self.int(1)?;
+                let mut sums = Vec::new();
+                for window in 0..4_u8 {
+                    let shift = self.v.word(8 * u32::from(window));
+                    let wide = self.v.emit(Op::Shr, Type::U64, &[windows, shift], 0);
+                    let a = self.u(Op::Low64, &[wide]);
+                    let sum = self.byte_differences(a, reference, true);
+                    let old = self.raw_at(instruction.src[2], window)?;
+                    let sum = self.u(Op::Add, &[sum, old]);
+                    sums.push(if instruction.modifiers.clamp {
+                        let (passed, top) = (self.b(Op::LessU, &[sum, old]), self.v.word(u32::MAX));
+                        self.select(passed, top, sum)
+                    } else {
+                        sum
+                    });
+                }
+                for (index, &sum) in (0_u8..).zip(&sums) {
+                    self.set_vector(instruction.dst, index, sum)?;
+                }
+                return Ok(true);
+            }
             op::V_LERP_U8 => {
                 // The average of each pair of bytes, rounded up where the third source's byte is odd.
                 let (a, b, c) = (self.int(0)?, self.int(1)?, self.int(2)?);

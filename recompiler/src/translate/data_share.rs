@@ -5,9 +5,12 @@ use super::memory::atomic_named;
 use super::variables::Variable;
 use super::{Taken, Translator};
 use crate::binary::Stage;
-use crate::decode::op;
+use crate::decode::{Operand, op};
 use crate::ir::{AccessKind, Atomic, BufferWidth, Op, Type, Value};
 use crate::refusal::Reason;
+
+/// The scalar register M0.
+pub(super) const M0: u8 = 124;
 
 impl Translator<'_> {
     pub(super) fn data_share(&mut self) -> Taken {
@@ -18,6 +21,7 @@ impl Translator<'_> {
             return Err(Reason::Unsupported("global data share"));
         }
         match opcode {
+            op::DS_NOP => return Ok(true),
             op::DS_BPERMUTE_B32 => {
                 let (address, value) = (self.raw(instruction.src[0])?, self.raw(instruction.src[1])?);
                 let immediate = self.v.word(instruction.memory.offset.cast_unsigned());
@@ -117,35 +121,57 @@ impl Translator<'_> {
                 let value = self.u(Op::And, &[value, field]);
                 let value = self.u(Op::Shl, &[value, shift]);
                 let hole = self.u(Op::Shl, &[field, shift]);
-                let hole = self.u(Op::Not, &[hole]);
-                // The bytes beside it may be another lane's: they are kept by changing the dword's own bits only.
-                for (atomic, bits) in [(Atomic::And, hole), (Atomic::Or, value)] {
-                    let access = self.atomic_access(atomic);
-                    let operands = [place, bits, bits, active];
-                    self.v.emit(Op::AtomicShared, Type::U32, &operands, access);
-                }
+                // The bytes beside it may be another lane's, and are kept.
+                let access = self.atomic_access(Atomic::Insert);
+                let operands = [place, value, hole, active];
+                self.v.emit(Op::AtomicShared, Type::U32, &operands, access);
             }
-            op::DS_WRXCHG2_RTN_B32 | op::DS_WRXCHG2ST64_RTN_B32 => {
-                let stride = 4 * if name.contains("ST64") { 64 } else { 1 };
+            op::DS_WRXCHG2_RTN_B32
+            | op::DS_WRXCHG2ST64_RTN_B32
+            | op::DS_WRXCHG2_RTN_B64
+            | op::DS_WRXCHG2ST64_RTN_B64 => {
+                let wide = name.ends_with("64");
+                let stride = if wide { 8 } else { 4 } * if name.contains("ST64") { 64 } else { 1 };
                 let mut values = Vec::new();
                 for half in 0..2 {
                     let place = at(self, (offset >> (8 * half) & 255) * stride);
-                    let data = self.raw(instruction.src[1 + half as usize])?;
-                    let access = self.atomic_access(Atomic::Swap);
-                    let operands = [place, data, data, active];
-                    values.push(self.v.emit(Op::AtomicShared, Type::U32, &operands, access));
+                    let data = self.shared_data(instruction.src[1 + half as usize], wide)?;
+                    let old = self.shared_atomic(Atomic::Swap, place, data, data);
+                    if wide {
+                        values.extend([Op::Low64, Op::High64].map(|op| self.u(op, &[old])));
+                    } else {
+                        values.push(old);
+                    }
                 }
                 for (index, &value) in values.iter().enumerate() {
                     self.set_vector(instruction.dst, index as u8, value)?;
                 }
             }
-            _ => return self.shared_atomic(address, offset),
+            op::DS_READ_ADDTID_B32 | op::DS_WRITE_ADDTID_B32 => {
+                // A dword for each lane, behind M0's low half.
+                let (base, low) = (self.raw(Operand::Scalar(M0))?, self.v.word(0xffff));
+                let base = self.u(Op::And, &[base, low]);
+                let (lane, two) = (self.lane_id(), self.v.word(2));
+                let own = self.u(Op::Shl, &[lane, two]);
+                let place = self.u(Op::Add, &[base, own]);
+                let bytes = self.v.word(offset);
+                let place = self.u(Op::Add, &[place, bytes]);
+                if opcode == op::DS_READ_ADDTID_B32 {
+                    let value = self.u(Op::LoadShared, &[place]);
+                    self.set_vector(instruction.dst, 0, value)?;
+                } else {
+                    let value = self.raw(instruction.src[1])?;
+                    self.v
+                        .emit(Op::StoreShared, Type::Void, &[place, value, active], 0);
+                }
+            }
+            _ => return self.named_atomic(address, offset),
         }
         Ok(true)
     }
 
     /// Bits below a byte address in its dword.
-    fn byte_shift(&mut self, address: Value) -> Value {
+    pub(super) fn byte_shift(&mut self, address: Value) -> Value {
         let (three, eight) = (self.v.word(3), self.v.word(8));
         let byte = self.u(Op::And, &[address, three]);
         self.u(Op::Mul, &[byte, eight])
@@ -162,7 +188,28 @@ impl Translator<'_> {
         })
     }
 
-    fn shared_atomic(&mut self, address: Value, offset: u32) -> Taken {
+    /// An atomic on a dword or, by the type of its data, on two.
+    fn shared_atomic(&mut self, atomic: Atomic, place: Value, data: Value, comparand: Value) -> Value {
+        let (access, active) = (self.atomic_access(atomic), self.active());
+        let ty = self.v.function.ty(data);
+        let op = if ty == Type::U64 {
+            Op::AtomicShared64
+        } else {
+            Op::AtomicShared
+        };
+        self.v.emit(op, ty, &[place, data, comparand, active], access)
+    }
+
+    fn shared_data(&mut self, operand: Operand, wide: bool) -> Result<Value, Reason> {
+        if wide {
+            self.vector_u64(operand, 0)
+        } else {
+            self.raw(operand)
+        }
+    }
+
+    /// Atomics by their names: `DS_`, what is done, perhaps `RTN` or `SRC2`, and the type.
+    fn named_atomic(&mut self, address: Value, offset: u32) -> Taken {
         let instruction = self.instruction;
         let Some(rest) = instruction.row.name.strip_prefix("DS_") else {
             return Ok(false);
@@ -171,52 +218,68 @@ impl Translator<'_> {
         let (Some(action), Some(ty)) = (parts.next(), parts.next_back()) else {
             return Ok(false);
         };
-        let signed = ty.starts_with('I');
-        let atomic = match action {
-            "WRXCHG" => Some(Atomic::Swap),
-            "CMPST" if ty.starts_with('B') => Some(Atomic::CompareSwap),
-            "MIN" if !ty.starts_with('F') => Some(if signed { Atomic::SMin } else { Atomic::UMin }),
-            "MAX" if !ty.starts_with('F') => Some(if signed { Atomic::SMax } else { Atomic::UMax }),
-            "ADD" | "SUB" | "AND" | "OR" | "XOR" | "INC" | "DEC" if !ty.starts_with('F') => {
-                atomic_named(action)
-            }
-            _ => None,
+        let atomic = match (action, ty.as_bytes().first()) {
+            ("ADD", Some(b'F')) => Atomic::FAdd,
+            ("MIN", Some(b'F')) => Atomic::FMin,
+            ("MAX", Some(b'F')) => Atomic::FMax,
+            ("CMPST", Some(b'F')) => Atomic::FCompareSwap,
+            ("MIN", Some(b'I')) => Atomic::SMin,
+            ("MAX", Some(b'I')) => Atomic::SMax,
+            ("MIN", _) => Atomic::UMin,
+            ("MAX", _) => Atomic::UMax,
+            ("CMPST", _) => Atomic::CompareSwap,
+            ("WRXCHG" | "WRITE", _) => Atomic::Swap,
+            ("RSUB", _) => Atomic::ReverseSub,
+            ("MSKOR", _) => Atomic::Insert,
+            ("WRAP", _) => Atomic::Wrap,
+            ("ADD" | "SUB" | "AND" | "OR" | "XOR" | "INC" | "DEC", _) => match atomic_named(action) {
+                Some((atomic, _)) => atomic,
+                None => return Ok(false),
+            },
+            _ => return Ok(false),
         };
-        let Some(atomic) = atomic else { return Ok(false) };
+        let wide = ty.ends_with("64");
+        if rest.contains("SRC2") {
+            return self.two_places(atomic, address, offset, wide);
+        }
         let bytes = self.v.word(offset);
         let place = self.u(Op::Add, &[address, bytes]);
-        let active = self.active();
-        let access = self.atomic_access(atomic);
-        let returns = instruction.row.width('d') > 0;
-        // Compare-and-store takes the comparand first.
-        let (data, comparand) = if atomic == Atomic::CompareSwap {
-            (instruction.src[2], instruction.src[1])
-        } else {
-            (instruction.src[1], instruction.src[1])
+        let first = self.shared_data(instruction.src[1], wide)?;
+        let (data, comparand) = match atomic {
+            // The comparand, or the bits to clear, come first.
+            Atomic::CompareSwap | Atomic::FCompareSwap | Atomic::Insert => {
+                (self.shared_data(instruction.src[2], wide)?, first)
+            }
+            Atomic::Wrap => (first, self.shared_data(instruction.src[2], wide)?),
+            _ => (first, first),
         };
-        if ty.ends_with("64") {
-            let (data, comparand) = (self.vector_u64(data, 0)?, self.vector_u64(comparand, 0)?);
-            let old = self.v.emit(
-                Op::AtomicShared64,
-                Type::U64,
-                &[place, data, comparand, active],
-                access,
-            );
-            if returns {
-                self.set_u64(old)?;
-            }
-        } else {
-            let (data, comparand) = (self.raw(data)?, self.raw(comparand)?);
-            let old = self.v.emit(
-                Op::AtomicShared,
-                Type::U32,
-                &[place, data, comparand, active],
-                access,
-            );
-            if returns {
-                self.set_vector(instruction.dst, 0, old)?;
-            }
+        let old = self.shared_atomic(atomic, place, data, comparand);
+        match (instruction.row.width('d'), wide) {
+            (0, _) => {}
+            (_, true) => self.set_u64(old)?,
+            (_, false) => self.set_vector(instruction.dst, 0, old)?,
         }
+        Ok(true)
+    }
+
+    /// The data lies in local data share, too: as many dwords from the address as the offset says, with its sign.
+    fn two_places(&mut self, atomic: Atomic, address: Value, offset: u32, wide: bool) -> Taken {
+        if offset >> 15 & 1 != 0 {
+            return Err(Reason::Unsupported("a distance in the address itself"));
+        }
+        let distance = ((offset << 17).cast_signed() >> 15).cast_unsigned();
+        let mut words = [address; 2];
+        for (index, word) in (0_u32..).zip(&mut words) {
+            let bytes = self.v.word(distance.wrapping_add(4 * index));
+            let place = self.u(Op::Add, &[address, bytes]);
+            *word = self.u(Op::LoadShared, &[place]);
+        }
+        let data = if wide {
+            self.v.emit(Op::Pack64, Type::U64, &words, 0)
+        } else {
+            words[0]
+        };
+        self.shared_atomic(atomic, address, data, data);
         Ok(true)
     }
 

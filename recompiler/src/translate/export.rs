@@ -2,7 +2,7 @@
 
 use super::variables::Variable;
 use super::{Taken, Translator};
-use crate::binary::StageRegisters;
+use crate::binary::{Stage, StageRegisters};
 use crate::decode::{Operand, op};
 use crate::ir::{AccessKind, Op, Type, Value};
 use crate::refusal::Reason;
@@ -78,6 +78,9 @@ fn position_vector(vs_out_cntl: u32, number: u8) -> Option<PositionVector> {
 
 impl Translator<'_> {
     pub(super) fn export(&mut self) -> Taken {
+        if self.stage() == Stage::Compute {
+            return Err(Reason::Unsupported("an export from compute"));
+        }
         let instruction = self.instruction;
         let memory = instruction.memory;
         let (compressed, done) = (memory.dim & 1 != 0, memory.dim & 2 != 0);

@@ -137,8 +137,12 @@ pub(crate) fn fold(f: &Function, op: Op, ty: Type, operands: &[Value], immediate
             if count == 0 {
                 return Some(Const(0));
             }
-            if offset == 0 && count == 32 {
+            if offset == 0 && (count == 32 || count < 32 && greatest(f, operands[0], 0) < 1 << count) {
                 return Some(Same(operands[0]));
+            }
+            // A field of words put together that is all of one of them.
+            if count < 32 && c(0).is_none() {
+                return field_part(f, operands[0], offset, count).map(Same);
             }
             (c(0)? >> offset) & ((1 << count) - 1)
         }
@@ -269,6 +273,36 @@ fn order(f: &Function, a: Value, b: Value, or_equal: bool) -> Option<u64> {
     if always { Some(1) } else { never.then_some(0) }
 }
 
+/// The value that is bits `offset..offset + count` of a word that shifts and unions made, where one is just that.
+fn field_part(f: &Function, mut word: Value, offset: u64, count: u64) -> Option<Value> {
+    for _ in 0..MAX_BOUND_DEPTH {
+        let inst = f.inst(word);
+        match inst.op {
+            Op::Or => {
+                let outside = |value: Value| {
+                    let part = f.inst(value);
+                    let above = part.op == Op::Shl
+                        && f.constant(part.operands[1])
+                            .is_some_and(|shift| (offset + count..32).contains(&shift));
+                    above || greatest(f, value, 0) < 1 << offset
+                };
+                let [a, b] = [inst.operands[0], inst.operands[1]];
+                word = match (outside(a), outside(b)) {
+                    (true, false) => b,
+                    (false, true) => a,
+                    _ => return None,
+                };
+            }
+            Op::Shl if f.constant(inst.operands[1]) == Some(offset) => {
+                let part = inst.operands[0];
+                return (greatest(f, part, 0) < 1 << count).then_some(part);
+            }
+            _ => return (offset == 0 && greatest(f, word, 0) < 1 << count).then_some(word),
+        }
+    }
+    None
+}
+
 /// Operations that the walk for a bound follows; more are taken as anything.
 const MAX_BOUND_DEPTH: u32 = 6;
 
@@ -303,6 +337,8 @@ fn greatest(f: &Function, value: Value, depth: u32) -> u64 {
             }
         }
         Op::BitCount => 32,
+        // Devices have 16 samples at most.
+        Op::SampleId => 15,
         Op::Select => of(1).max(of(2)),
         Op::FieldU => match f.constant(inst.operands[2]) {
             Some(count) if count < 32 => (1 << count) - 1,

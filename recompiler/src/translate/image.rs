@@ -3,7 +3,7 @@
 use super::memory::atomic_named;
 use super::{Taken, Translator};
 use crate::decode::{Operand, op};
-use crate::ir::{AccessKind, Atomic, ImageOp, Level, Op, Type, Value};
+use crate::ir::{AccessKind, ImageOp, Level, Op, Type, Value};
 use crate::plan::ImageDim;
 use crate::refusal::Reason;
 
@@ -84,8 +84,8 @@ impl Translator<'_> {
                 op::IMAGE_GET_RESINFO => ImageOp::Size,
                 op::IMAGE_GET_LOD => ImageOp::QueryLod,
                 _ => match name.strip_prefix("IMAGE_ATOMIC_").and_then(atomic_named) {
-                    Some(atomic) => ImageOp::Atomic(atomic),
-                    None => return Ok(false),
+                    Some((atomic, false)) => ImageOp::Atomic(atomic),
+                    _ => return Ok(false),
                 },
             }
         };
@@ -129,7 +129,7 @@ impl Translator<'_> {
             ImageOp::Atomic(atomic) => {
                 self.interface.writes_memory = true;
                 let data = self.raw_at(instruction.dst, 0)?;
-                let comparand = if atomic == Atomic::CompareSwap {
+                let comparand = if atomic.compares() {
                     self.raw_at(instruction.dst, 1)?
                 } else {
                     data

@@ -5,9 +5,12 @@ use crate::decode::{Encoding, Operand, op};
 use crate::ir::{AccessKind, Atomic, BufferWidth, Op, Type, Value};
 use crate::refusal::Reason;
 
-/// The atomic a mnemonic's last part names.
-pub(super) fn atomic_named(name: &str) -> Option<Atomic> {
-    Some(match name {
+/// The atomic a mnemonic's last part names, and whether it is one of 64 bits.
+pub(super) fn atomic_named(name: &str) -> Option<(Atomic, bool)> {
+    let (name, wide) = name
+        .strip_suffix("_X2")
+        .map_or((name, false), |name| (name, true));
+    let atomic = match name {
         "SWAP" => Atomic::Swap,
         "CMPSWAP" => Atomic::CompareSwap,
         "ADD" => Atomic::Add,
@@ -21,8 +24,12 @@ pub(super) fn atomic_named(name: &str) -> Option<Atomic> {
         "XOR" => Atomic::Xor,
         "INC" => Atomic::Inc,
         "DEC" => Atomic::Dec,
+        "FMIN" => Atomic::FMin,
+        "FMAX" => Atomic::FMax,
+        "FCMPSWAP" => Atomic::FCompareSwap,
         _ => return None,
-    })
+    };
+    Some((atomic, wide))
 }
 
 /// What a load behind `LOAD_` takes, and whether it is extended with its sign; `None` for one that is none of these.
@@ -42,7 +49,10 @@ impl Translator<'_> {
         let instruction = self.instruction;
         let memory = instruction.memory;
         let name = instruction.row.name;
-        if matches!(instruction.opcode(), op::BUFFER_WBINVL1 | op::BUFFER_GL1_INV) {
+        if matches!(
+            instruction.opcode(),
+            op::BUFFER_WBINVL1 | op::BUFFER_GL0_INV | op::BUFFER_GL1_INV
+        ) {
             return Ok(true);
         }
         if memory.tfe || memory.lds {
@@ -61,6 +71,9 @@ impl Translator<'_> {
             self.v.word(0)
         });
         let mut offset = self.raw(instruction.src[2])?;
+        if let Some(within) = self.within_scratch(offset) {
+            return self.scratch_buffer(within);
+        }
         if memory.offset_enable {
             let vector = self.raw_at(instruction.src[0], register)?;
             offset = self.u(Op::Add, &[vector, offset]);
@@ -80,43 +93,14 @@ impl Translator<'_> {
             this.u(Op::Add, &[offset, immediate])
         };
         if let Some(rest) = name.strip_prefix("BUFFER_ATOMIC_") {
-            let (rest, wide) = rest
-                .strip_suffix("_X2")
-                .map_or((rest, false), |rest| (rest, true));
-            let Some(atomic) = atomic_named(rest) else {
+            let Some((atomic, wide)) = atomic_named(rest) else {
                 return Ok(false);
             };
             operands.push(at(self, 0));
             self.interface.writes_memory = true;
-            let compares = atomic == Atomic::CompareSwap;
             let access = self.access(kind(BufferWidth::Dword, 1, Some(atomic)));
-            let active = self.active();
-            if wide {
-                let data = self.vector_u64(instruction.dst, 0)?;
-                let comparand = if compares {
-                    self.vector_u64(instruction.dst, 2)?
-                } else {
-                    data
-                };
-                operands.extend([data, comparand, active]);
-                let old = self.v.emit(Op::AtomicBuffer64, Type::U64, &operands, access);
-                if memory.glc {
-                    self.set_u64(old)?;
-                }
-            } else {
-                let data = self.raw_at(instruction.dst, 0)?;
-                let comparand = if compares {
-                    self.raw_at(instruction.dst, 1)?
-                } else {
-                    data
-                };
-                operands.extend([data, comparand, active]);
-                let old = self.v.emit(Op::AtomicBuffer, Type::U32, &operands, access);
-                if memory.glc {
-                    self.set_vector(instruction.dst, 0, old)?;
-                }
-            }
-            return Ok(true);
+            let ops = [Op::AtomicBuffer, Op::AtomicBuffer64];
+            return self.vector_atomic(atomic, wide, access, ops, &operands, instruction.dst);
         }
         if formatted {
             return self.formatted(operands, at, kind);
@@ -166,6 +150,25 @@ impl Translator<'_> {
             return Ok(true);
         }
         Ok(false)
+    }
+
+    /// An access to the lane's part of the scratch ring. `offset` is what the scalar offset adds to the wave's place.
+    fn scratch_buffer(&mut self, mut offset: Value) -> Taken {
+        let instruction = self.instruction;
+        let memory = instruction.memory;
+        if memory.index_enable {
+            return Err(Reason::Unsupported("scratch memory by index"));
+        }
+        if memory.offset_enable {
+            let vector = self.raw_at(instruction.src[0], 0)?;
+            offset = self.u(Op::Add, &[vector, offset]);
+        }
+        let immediate = self.v.word(memory.offset.cast_unsigned());
+        let address = self.u(Op::Add, &[offset, immediate]);
+        let Some((_, what)) = instruction.row.name.split_once('_') else {
+            return Ok(false);
+        };
+        self.scratch(what, address, instruction.row.width('d'), instruction.dst)
     }
 
     /// D16 loads write one half and keep the other.
@@ -261,7 +264,10 @@ impl Translator<'_> {
         let instruction = self.instruction;
         // A flat address that splits into a scalar base and an offset is no aperture's: it is global.
         let name = match instruction.row.encoding {
-            Encoding::Scratch => return Err(Reason::Unsupported("scratch memory")),
+            Encoding::Scratch => {
+                let what = instruction.row.name.strip_prefix("SCRATCH_");
+                return self.scratch_instruction(what.unwrap_or_default());
+            }
             _ => instruction.row.name,
         };
         let Some((_, what)) = name.split_once('_') else {
@@ -359,23 +365,68 @@ impl Translator<'_> {
             }
             return Ok(true);
         }
-        let Some(atomic) = what.strip_prefix("ATOMIC_").and_then(atomic_named) else {
+        let Some((atomic, wide)) = what.strip_prefix("ATOMIC_").and_then(atomic_named) else {
             return Ok(false);
         };
-        let mut operands = at(self, 0);
-        let data = self.raw_at(instruction.src[1], 0)?;
-        let comparand = if atomic == Atomic::CompareSwap {
-            self.raw_at(instruction.src[1], 1)?
-        } else {
-            data
-        };
-        let active = self.active();
-        operands.extend([data, comparand, active]);
+        let operands = at(self, 0);
         self.interface.writes_memory = true;
         let access = self.access(kind(BufferWidth::Dword, Some(atomic)));
-        let old = self.v.emit(Op::AtomicBuffer, Type::U32, &operands, access);
-        if instruction.memory.glc {
-            self.set_vector(instruction.dst, 0, old)?;
+        self.flat_atomic(
+            atomic,
+            wide,
+            access,
+            [Op::AtomicBuffer, Op::AtomicBuffer64],
+            &operands,
+        )
+    }
+
+    /// An atomic of FLAT or GLOBAL, by what it is on 32 and on 64 bits.
+    pub(super) fn flat_atomic(
+        &mut self,
+        atomic: Atomic,
+        wide: bool,
+        access: u64,
+        ops: [Op; 2],
+        place: &[Value],
+    ) -> Taken {
+        self.vector_atomic(atomic, wide, access, ops, place, self.instruction.src[1])
+    }
+
+    /// An atomic whose data, and behind it a comparand, lie in the VGPRs from `data` on. The old value is returned on
+    /// request.
+    fn vector_atomic(
+        &mut self,
+        atomic: Atomic,
+        wide: bool,
+        access: u64,
+        ops: [Op; 2],
+        place: &[Value],
+        data: Operand,
+    ) -> Taken {
+        let (registers, ty) = if wide { (2, Type::U64) } else { (1, Type::U32) };
+        let mut sources = [data; 2].map(|_| Value(0));
+        for (index, slot) in sources.iter_mut().enumerate() {
+            let at = if atomic.compares() {
+                registers * index as u8
+            } else {
+                0
+            };
+            *slot = if wide {
+                self.vector_u64(data, at)?
+            } else {
+                self.raw_at(data, at)?
+            };
+        }
+        let mut operands = place.to_vec();
+        operands.extend(sources);
+        operands.push(self.active());
+        let old = self.v.emit(ops[usize::from(wide)], ty, &operands, access);
+        if self.instruction.memory.glc {
+            if wide {
+                self.set_u64(old)?;
+            } else {
+                self.set_vector(self.instruction.dst, 0, old)?;
+            }
         }
         Ok(true)
     }

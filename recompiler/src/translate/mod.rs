@@ -19,10 +19,12 @@ mod mode;
 mod operand;
 mod packed;
 mod pointer;
+mod relative;
 mod scalar;
 mod scalar_bits;
 mod scalar_compare;
 mod scalar_memory;
+mod scratch;
 mod start;
 mod variables;
 
@@ -31,7 +33,7 @@ use crate::binary::{ShaderBinary, Stage, StageRegisters};
 use crate::cfg::Cfg;
 use crate::cfg::structured::{StructuredBlock, StructuredId};
 use crate::decode::{Encoding, Instruction, Operand};
-use crate::ir::{Access, AccessKind, Function, Op, Terminator, Type, Value};
+use crate::ir::{Access, AccessKind, Encoded, Function, Op, Terminator, Type, Value};
 use crate::refusal::{Fault, Reason};
 use branch::Graph;
 use smallvec::SmallVec;
@@ -50,6 +52,8 @@ pub(crate) struct Translator<'a> {
     interface: Interface,
     /// Global memory goes through guest pointers.
     pointers: bool,
+    /// Scalar registers that hold lane masks, as [`relative::masks`] finds them.
+    masks: u128,
     instruction: &'a Instruction,
 }
 
@@ -79,6 +83,15 @@ pub(crate) fn translate(
             ..Interface::default()
         },
         pointers,
+        masks: if cfg
+            .instructions
+            .iter()
+            .any(|i| i.row.name.starts_with("S_MOVREL"))
+        {
+            relative::masks(&cfg.instructions, wave)
+        } else {
+            0
+        },
         instruction: first,
     };
     translator.start_state()?;
@@ -115,13 +128,17 @@ impl<'a> Translator<'a> {
         self.check_alignment()?;
         let taken = match self.instruction.row.encoding {
             Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc | Encoding::Sopk => {
-                self.scalar()? || self.mode()?
+                self.scalar()? || self.relative_scalar()? || self.mode()?
             }
             Encoding::Sopp => self.mode()?,
             Encoding::Smem => self.scalar_memory()?,
             Encoding::Vopc => self.compare()?,
             Encoding::Vop1 | Encoding::Vop2 | Encoding::Vop3 => {
-                self.lanes()? || self.integer()? || self.float()?
+                self.lanes()?
+                    || self.integer()?
+                    || self.float()?
+                    || self.packed_accumulate()?
+                    || self.relative_vector()?
             }
             Encoding::Vop3p => self.packed()?,
             Encoding::Vintrp => self.interpolate()?,
@@ -200,7 +217,10 @@ impl<'a> Translator<'a> {
     fn access(&mut self, kind: AccessKind) -> u64 {
         self.v.function.accesses.push(Access {
             program_counter: self.instruction.program_counter,
-            instruction: self.instruction.to_string(),
+            encoded: Encoded {
+                words: self.instruction.words,
+                dialect: self.instruction.dialect,
+            },
             kind,
             descriptors: SmallVec::new(),
         });

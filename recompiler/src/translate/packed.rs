@@ -38,6 +38,29 @@ impl Translator<'_> {
         Ok(true)
     }
 
+    /// The one packed instruction of the short encoding: each half of the destination is its own third source.
+    pub(super) fn packed_accumulate(&mut self) -> Taken {
+        let instruction = self.instruction;
+        if instruction.opcode() != op::V_PK_FMAC_F16 {
+            return Ok(false);
+        }
+        let sources = [instruction.src[0], instruction.src[1], instruction.dst];
+        if !matches!(sources[0], Operand::Scalar(_) | Operand::Vector(_)) {
+            return Err(Reason::Unsupported("a constant as two halves"));
+        }
+        let mut words = Vec::new();
+        for source in sources {
+            words.push(self.raw(source)?);
+        }
+        let halves = [Op::UnpackHalfLow, Op::UnpackHalfHigh].map(|half| {
+            let parts: Vec<_> = words.iter().map(|&word| self.f(half, &[word])).collect();
+            self.f(Op::Fma, &parts)
+        });
+        let value = self.u(Op::PackHalf, &halves);
+        self.set_vector(instruction.dst, 0, value)?;
+        Ok(true)
+    }
+
     /// Which half of source `index` feeds result half `half`.
     fn upper(&self, index: usize, half: usize) -> bool {
         let modifiers = self.instruction.modifiers;

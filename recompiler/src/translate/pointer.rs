@@ -4,7 +4,7 @@ use super::memory::atomic_named;
 use super::memory::load_width;
 use super::{Taken, Translator};
 use crate::decode::{Encoding, Operand};
-use crate::ir::{AccessKind, Atomic, BufferWidth, Op, Type, Value};
+use crate::ir::{AccessKind, BufferWidth, Op, Type, Value};
 use crate::refusal::Reason;
 
 impl Translator<'_> {
@@ -56,26 +56,18 @@ impl Translator<'_> {
             }
             return Ok(true);
         }
-        let Some(atomic) = what.strip_prefix("ATOMIC_").and_then(atomic_named) else {
+        let Some((atomic, wide)) = what.strip_prefix("ATOMIC_").and_then(atomic_named) else {
             return Ok(false);
-        };
-        if matches!(atomic, Atomic::Inc | Atomic::Dec) {
-            return Err(Reason::Unsupported("wrapping atomics on pointers"));
-        }
-        let data = self.raw_at(instruction.src[1], 0)?;
-        let comparand = if atomic == Atomic::CompareSwap {
-            self.raw_at(instruction.src[1], 1)?
-        } else {
-            data
         };
         self.interface.writes_memory = true;
         let access = self.access(kind(BufferWidth::Dword, Some(atomic)));
-        let operands = [address, data, comparand, active];
-        let old = self.v.emit(Op::AtomicPointer, Type::U32, &operands, access);
-        if instruction.memory.glc {
-            self.set_vector(instruction.dst, 0, old)?;
-        }
-        Ok(true)
+        self.flat_atomic(
+            atomic,
+            wide,
+            access,
+            [Op::AtomicPointer, Op::AtomicPointer64],
+            &[address],
+        )
     }
 
     /// The address of the first byte: a pair of VGPRs, or a scalar pair and a VGPR, and the signed immediate.

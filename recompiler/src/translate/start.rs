@@ -43,16 +43,30 @@ impl Translator<'_> {
                     let wave = self.v.word(lanes | lanes << 8);
                     self.v.write_scalar(2, subgroup);
                     self.v.write_scalar(3, wave);
+                    self.start_scratch(5);
                     self.set_input(5, vertex);
                     self.set_input(8, instance);
                 } else {
+                    self.start_scratch(count as u8);
                     self.set_input(0, vertex);
                     self.set_input(3, instance);
                 }
             }
-            StageRegisters::Pixel { input_addr, .. } => self.start_pixel(input_addr),
+            StageRegisters::Pixel { input_addr, .. } => {
+                // Behind the mask of primitives.
+                self.start_scratch(count as u8 + 1);
+                self.start_pixel(input_addr);
+            }
         }
         Ok(())
+    }
+
+    /// The wave's place in the scratch ring, where the program has any of it.
+    fn start_scratch(&mut self, register: u8) {
+        if self.registers.scratch() > 0 {
+            let start = self.input(Op::ScratchStart, 0);
+            self.v.write_scalar(register, start);
+        }
     }
 
     fn start_compute(&mut self, user_data: u32, rsrc2: u32, num_thread: [u32; 3]) {
@@ -76,7 +90,9 @@ impl Translator<'_> {
             let number = self.u(Op::Shl, &[number, six]);
             let value = self.u(Op::Or, &[number, waves]);
             self.v.write_scalar(next, value);
+            next += 1;
         }
+        self.start_scratch(next);
         let components = (rsrc2 >> 11 & 3).min(2);
         for axis in 0..=components {
             let value = if num_thread[axis as usize] <= 1 {

@@ -165,6 +165,7 @@ fn translate(code: &[u32], rsrc2: u32, threads: u32) -> Result<Program, Refusal>
             rsrc3: 0,
             num_thread: [threads, 1, 1],
             wave32: false,
+            scratch: 0,
         },
         dialect: Dialect::Gfx1013,
         address: GuestAddress(CODE),

@@ -115,6 +115,7 @@ pub struct Row {
     /// Dialects.
     pub dialect: RowDialect,
     signature: &'static str,
+    pub(crate) shape: Shape,
 }
 
 impl Row {
@@ -127,41 +128,76 @@ impl Row {
             .split_ascii_whitespace()
     }
 
-    fn forms(&self) -> &'static str {
-        self.signature.split('|').nth(1).unwrap_or_default()
-    }
-
     /// Whether the long form takes the modifier: a source's number for its sign, `c` clamp, `o` a factor for the
     /// result, `h` halves chosen by op_sel.
     #[must_use]
     pub fn has_modifier(&self, modifier: char) -> bool {
-        self.signature
-            .split('|')
-            .nth(2)
-            .unwrap_or_default()
-            .contains(modifier)
+        self.shape.modifiers & letter(modifier as u8) != 0
     }
 
     /// Whether the instruction has the form: `3`, `d` or `s`; of buffer loads `l`, to the data share; of images `n`,
     /// without 16-bit data.
     #[must_use]
     pub fn has_form(&self, form: char) -> bool {
-        self.forms().contains(form)
+        self.shape.forms & letter(form as u8) != 0
     }
 
     /// Width of an operand slot in dwords, or 0 where the instruction has none.
     #[must_use]
     pub fn width(&self, slot: char) -> u8 {
-        self.operands()
-            .find_map(|operand| operand.strip_prefix(slot)?.trim_end_matches('s').parse().ok())
-            .unwrap_or_default()
+        self.shape.widths[slot as usize & 31]
     }
 
     /// Whether the slot holds a scalar register where the encoding would have a vector register.
     #[must_use]
     pub fn is_scalar_slot(&self, slot: char) -> bool {
-        self.operands()
-            .any(|operand| operand.starts_with(slot) && operand.len() > 1 && operand.ends_with('s'))
+        self.shape.scalars & letter(slot as u8) != 0
+    }
+}
+
+/// What a row's signature says, taken apart when Relic is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Shape {
+    /// By the slot's letter, `a` at 1.
+    widths: [u8; 32],
+    /// Sets of letters and digits.
+    scalars: u128,
+    forms: u128,
+    modifiers: u128,
+}
+
+const fn letter(byte: u8) -> u128 {
+    1 << (byte & 127)
+}
+
+impl Shape {
+    pub const fn of(signature: &str) -> Self {
+        let bytes = signature.as_bytes();
+        let mut shape = Self {
+            widths: [0; 32],
+            scalars: 0,
+            forms: 0,
+            modifiers: 0,
+        };
+        let (mut at, mut part, mut slot) = (0, 0, 0);
+        while at < bytes.len() {
+            let byte = bytes[at];
+            match (part, byte) {
+                (_, b'|') => part += 1,
+                (0, b' ') => slot = 0,
+                (0, _) if slot == 0 => slot = byte,
+                (0, b'0'..=b'9') => {
+                    let width = &mut shape.widths[(slot & 31) as usize];
+                    *width = 10 * *width + (byte - b'0');
+                }
+                (0, b's') => shape.scalars |= letter(slot),
+                (1, _) => shape.forms |= letter(byte),
+                (2, _) => shape.modifiers |= letter(byte),
+                _ => {}
+            }
+            at += 1;
+        }
+        shape
     }
 }
 
@@ -177,6 +213,7 @@ macro_rules! table {
                 name: stringify!($name),
                 dialect: super::RowDialect::$dialect,
                 signature: $signature,
+                shape: super::Shape::of($signature),
             },)*
         ];
     };
