@@ -11,6 +11,7 @@ pub mod ids;
 pub mod inbox;
 pub mod memory;
 pub mod nid;
+pub mod pack;
 pub mod program;
 pub mod range_set;
 pub mod trace;
