@@ -48,6 +48,10 @@ counters! {
     programs,
     /// Pipelines made.
     pipelines,
+    /// Stages of pipelines that came from the cache on disk.
+    stages_kept,
+    /// Stages that were recompiled, where there is such a cache.
+    stages_made,
     /// Resource plans walked.
     walks,
     /// Walks among them that a tape handed back to the evaluator.

@@ -1,6 +1,27 @@
-//! Whole files or none.
+//! Whole files or none, and where files of Relic's own go.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// `RELIC_CACHE`, else `relic` in the user's cache folder. `None` where the environment names neither.
+#[must_use]
+pub fn cache_folder() -> Option<PathBuf> {
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    variable("RELIC_CACHE")
+        // The specification has relative paths ignored.
+        .or_else(|| {
+            variable("XDG_CACHE_HOME")
+                .filter(|path| path.is_absolute())
+                .map(|path| path.join("relic"))
+        })
+        .or_else(|| variable("HOME").map(|path| path.join(".cache/relic")))
+}
 
 /// Writes a file by way of a temporary name beside it, so that no half file is ever seen under its own.
 ///

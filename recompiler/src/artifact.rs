@@ -1,10 +1,11 @@
 //! What comes out: a SPIR-V module and what its user must bind to it.
 
 use crate::binary::Stage;
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// The kind of descriptor a binding takes, by its Vulkan meaning.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum BindingKind {
     /// VK_DESCRIPTOR_TYPE_STORAGE_BUFFER.
     StorageBuffer,
@@ -21,7 +22,7 @@ pub enum BindingKind {
 }
 
 /// One binding of descriptor set 0.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Binding {
     /// Binding number.
     pub binding: u32,
@@ -32,7 +33,7 @@ pub struct Binding {
 }
 
 /// Where a program's flat words lie and how many there are.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct FlatBlock {
     /// Byte offset in the push constants, or `None` for a uniform buffer of its own.
     pub push_constant_offset: Option<u32>,

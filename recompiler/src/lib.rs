@@ -30,6 +30,9 @@ pub use specialization::{BufferShape, FlatLocation, ImageShape, NumericClass, Sp
 use inspect::Clock;
 use refusal::Fault;
 
+/// Differs where two recompilers may give different results: for whoever keeps results.
+pub const FINGERPRINT: &str = env!("RELIC_RECOMPILER");
+
 /// A program that was understood: its IR, its plan and its interface.
 #[derive(Clone, Debug)]
 pub struct Program {

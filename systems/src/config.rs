@@ -24,6 +24,8 @@ pub struct Config {
     pub writes: WriteTracking,
     /// Pictures.
     pub pictures: PictureRequest,
+    /// Folder where shaders are kept between runs (`RELIC_SHADER_CACHE`).
+    pub shader_cache: Option<PathBuf>,
     /// A scene that is to be written (`RELIC_CAPTURE`, `RELIC_CAPTURE_FILE`).
     pub capture: Option<CaptureRequest>,
 }
@@ -164,6 +166,11 @@ impl Config {
                 screenshot: path("RELIC_SCREENSHOT"),
                 folder: path("RELIC_PICTURES"),
             },
+            shader_cache: match get("RELIC_SHADER_CACHE").as_deref().map(str::trim) {
+                None | Some("") => relic_core::file::cache_folder().map(|folder| folder.join("shaders")),
+                Some("0" | "false" | "off" | "no") => None,
+                Some(folder) => Some(PathBuf::from(folder)),
+            },
             capture: match get("RELIC_CAPTURE").filter(|value| !value.is_empty()) {
                 None => None,
                 Some(value) => match frame_range(&value) {
@@ -217,6 +224,9 @@ mod tests {
             );
         }
         assert_eq!(read("RELIC_POOL_THREADS", "1").unwrap().pool_threads, Some(1));
+        let cache = |value| read("RELIC_SHADER_CACHE", value).unwrap().shader_cache;
+        assert_eq!(cache("off"), None);
+        assert_eq!(cache("/x"), Some(PathBuf::from("/x")));
         let capture = read("RELIC_CAPTURE", "3..5").unwrap().capture.unwrap();
         assert_eq!((capture.first, capture.last), (3, 5));
         for frames in ["0", "5..3", "x", "1..", "..2", "-1"] {

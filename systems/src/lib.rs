@@ -26,6 +26,7 @@ pub mod resources;
 pub mod runtime;
 pub mod scene;
 pub mod settle;
+pub mod shader_cache;
 mod shader_pool;
 mod startup;
 

@@ -5,11 +5,12 @@ use std::sync::{Arc, OnceLock};
 use bevy_ecs::prelude::*;
 use hashbrown::HashMap;
 use relic_components::shader::ProgramId;
-use relic_core::{GuestAddress, GuestRange, MemoryReader};
+use relic_core::{GuestAddress, GuestRange, MemoryReader, pack::Key};
 use relic_recompiler::{Dialect, Profile, Program, ShaderBinary, StageRegisters, analyse};
 
 use crate::{
     resources::{Look, Looks},
+    shader_cache::program_key,
     shader_pool::ShaderPool,
 };
 
@@ -33,6 +34,8 @@ pub struct Analysed {
     pub address: GuestAddress,
     /// Words of its flat block.
     pub flat_words: u32,
+    /// What its stages are found by, beside their shapes.
+    pub key: Key,
 }
 
 impl std::ops::Deref for Analysed {
@@ -110,6 +113,7 @@ impl ProgramStore {
                 .map(|program| {
                     Arc::new(Analysed {
                         flat_words: program.plan().flat_words(),
+                        key: program_key(&code, &program, key.dialect, &profile),
                         program,
                         address: key.address,
                     })

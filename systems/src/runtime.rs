@@ -37,6 +37,7 @@ use crate::{
     resources::{Faults, Guest, Memory, PumpInbox, Writes},
     scene::recording::RecordingPlugin,
     settle::{GpuRecording, Mirrored, finish_batches, mirror_stores, submit_batch},
+    shader_cache::{Shaders, close_shaders, store_pipelines},
     shader_pool::ShaderPool,
     startup::announce_device,
 };
@@ -74,10 +75,13 @@ impl Plugin for SystemsPlugin {
                 (
                     present_flip.in_set(Stage::Present),
                     evict_images.in_set(Stage::Evict),
-                    plot_counters.in_set(Stage::Statistics),
+                    (plot_counters, store_pipelines).in_set(Stage::Statistics),
                 ),
             )
-            .add_systems(Label::Shutdown, close_pictures.in_set(Stage::Close));
+            .add_systems(
+                Label::Shutdown,
+                (close_pictures, close_shaders).in_set(Stage::Close),
+            );
     }
 }
 
@@ -200,6 +204,7 @@ pub fn build(
     if let Some(seed) = config.shuffle {
         builder.shuffle(seed);
     }
+    let shaders = Shaders::open(config.shader_cache.as_deref(), &device);
     let waiter = Waiter::start(device.clone(), Arc::clone(&inbox))?;
     let recording = GpuRecording {
         recorder: device.create_recorder(),
@@ -229,7 +234,7 @@ pub fn build(
         .insert_resource(Faults::default())
         .insert_resource(Epoch::default())
         .insert_resource(ProgramStore::default())
-        .insert_resource(PipelineStore::default())
+        .insert_resource(PipelineStore::new(shaders))
         .insert_resource(RecipeStore::default())
         .insert_resource(ImageStore::default())
         .insert_resource(ImportStore::default())

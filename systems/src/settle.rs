@@ -208,10 +208,12 @@ pub(crate) fn mirror_stores(world: &mut World) {
         world.spawn(ImportedRange(range));
     }
     let programs = world.resource::<ProgramStore>().len();
+    let stages = world.resource::<PipelineStore>().shaders().counts();
     {
         let mut counters = world.resource_mut::<Counters>();
         counters.programs = programs as u64;
         counters.pipelines = pipelines as u64;
+        (counters.stages_kept, counters.stages_made) = stages;
     }
     *world.resource_mut::<Mirrored>() = Mirrored {
         pipelines,

@@ -47,22 +47,9 @@ pub fn relinked(eboot: &Path, runtime: &Path, conversion: &Conversion) -> Result
     Ok(program)
 }
 
-/// `RELIC_CACHE`, else `relic` in the user's cache folder.
-fn folder() -> Result<PathBuf, Failure> {
-    let variable = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let folder = variable("RELIC_CACHE")
-        // The specification has relative paths ignored.
-        .or_else(|| {
-            variable("XDG_CACHE_HOME")
-                .filter(|path| path.is_absolute())
-                .map(|path| path.join("relic"))
-        })
-        .or_else(|| variable("HOME").map(|path| path.join(".cache/relic")))
-        .ok_or(Failure::NoCache)?;
+/// The cache's folder, absolute.
+pub fn folder() -> Result<PathBuf, Failure> {
+    let folder = relic_core::file::cache_folder().ok_or(Failure::NoCache)?;
     std::path::absolute(&folder).map_err(Failure::io("finding", &folder))
 }
 

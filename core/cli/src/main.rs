@@ -12,6 +12,7 @@
 //! `relic run` alone ends with the program's own code (128 + n when signal n ended it).
 
 mod cache;
+mod cache_tool;
 mod conversion;
 mod failure;
 mod files;
@@ -69,6 +70,7 @@ enum Command {
     Scene(scene::Arguments),
     Shader(shader::Arguments),
     Gpu(gpu::Arguments),
+    Cache(cache_tool::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -98,6 +100,7 @@ fn main() -> ExitCode {
         Command::Scene(arguments) => scene::run(&arguments),
         Command::Shader(arguments) => shader::run(&arguments),
         Command::Gpu(arguments) => gpu::run(&arguments),
+        Command::Cache(arguments) => cache_tool::run(&arguments),
     };
     match done {
         Ok(code) => code,

@@ -128,6 +128,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             let mut config =
                 Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
             config.gpu = gpu.clone().or(config.gpu);
+            config.shader_cache = None;
             let device = open_device(false, config.gpu.clone()).map_err(Failure::work("opening a GPU"))?;
             let small = minimise(&scene, &PlayOptions::new(config, device))
                 .map_err(Failure::work("making the scene smaller"))?;

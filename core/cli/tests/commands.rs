@@ -745,6 +745,65 @@ fn a_signal_becomes_128_and_its_number() {
 }
 
 #[test]
+fn what_is_kept_between_runs_is_looked_after() {
+    if run(relic().arg("gpu")).0 != Some(0) {
+        eprintln!("SKIPPED: no GPU, and no lavapipe");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let shaders = folder.path().join("shaders");
+    let cache = |arguments: &[&str]| {
+        run(relic()
+            .env("RELIC_CACHE", folder.path())
+            .env_remove("RELIC_SHADER_CACHE")
+            .arg("cache")
+            .args(arguments))
+    };
+    let (code, _, stderr) = cache(&["verify"]);
+    assert!(code == Some(2) && stderr.contains("no shaders"), "{stderr}");
+    let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/scenes/small_triangle.pm4cap");
+    let play = || {
+        let (code, stdout, _) = run(relic()
+            .env("RELIC_SHADER_CACHE", &shaders)
+            .args(["replay", "--headless", "--report", "json"])
+            .arg(&scene));
+        assert_eq!(code, Some(0), "{stdout}");
+        let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
+        let counters = report[0]["counters"].as_array().unwrap();
+        let kept = counters
+            .iter()
+            .find(|counter| counter[0] == "stages_kept")
+            .unwrap();
+        kept[1].as_u64().unwrap()
+    };
+    assert_eq!((play(), play()), (0, 2));
+    let (code, stdout, _) = cache(&["stats"]);
+    assert_eq!(code, Some(0));
+    assert!(
+        stdout.contains(": 2 shaders") && stdout.contains("of the driver's"),
+        "{stdout}"
+    );
+    assert_eq!(cache(&["verify"]).0, Some(0));
+    fs::create_dir(shaders.join("prebuilt")).unwrap();
+    let pack = shaders.join("prebuilt/a.pack").display().to_string();
+    assert_eq!(cache(&["export", "-o", &pack]).0, Some(0));
+    assert_eq!(
+        cache(&["export", "-o", &pack]).0,
+        Some(2),
+        "nothing is written over"
+    );
+    let (code, stdout, _) = cache(&["prune", "--keep", "0"]);
+    assert!(code == Some(0) && stdout.contains(": 0 shaders"), "{stdout}");
+    assert_eq!(play(), 2, "from the pack of others");
+    let mut bytes = fs::read(&pack).unwrap();
+    let at = bytes.len() - 50;
+    bytes[at] ^= 1;
+    fs::write(shaders.join("stages.pack"), bytes).unwrap();
+    let (code, stdout, _) = cache(&["verify"]);
+    assert!(code == Some(2) && stdout.contains("1 damaged"), "{stdout}");
+}
+
+#[test]
 fn frames_of_a_running_program_become_a_scene() {
     if run(relic().arg("gpu")).0 != Some(0) {
         eprintln!("SKIPPED: no GPU, and no lavapipe");

@@ -7,8 +7,8 @@
 
 use std::process::Command;
 
-const COMMANDS: [&str; 9] = [
-    "relink", "run", "info", "nid", "schedule", "replay", "scene", "shader", "gpu",
+const COMMANDS: [&str; 10] = [
+    "relink", "run", "info", "nid", "schedule", "replay", "scene", "shader", "gpu", "cache",
 ];
 
 fn help(arguments: &[&str]) -> String {

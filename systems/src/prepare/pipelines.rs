@@ -6,7 +6,7 @@ use ash::vk;
 use bevy_ecs::prelude::*;
 use hashbrown::HashMap;
 use relic_components::{pipeline::PipelineId, shader::ProgramId};
-use relic_recompiler::{Artifact, BindingKind, Specialization, rect_list_geometry};
+use relic_recompiler::{BindingKind, Specialization, rect_list_geometry};
 use relic_vulkan::{
     Binding, ComputePipeline, ComputePipelineDescription, DepthClip, DescriptorKind, Device, Feature,
     GraphicsPipeline, GraphicsPipelineDescription, GraphicsStages, PipelineLayout, PipelineLayoutDescription,
@@ -14,7 +14,11 @@ use relic_vulkan::{
 };
 
 use super::state::FixedState;
-use crate::{programs::Analysed, shader_pool::ShaderPool};
+use crate::{
+    programs::Analysed,
+    shader_cache::{Shaders, StageModule},
+    shader_pool::ShaderPool,
+};
 
 /// One stage of a pipeline.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -70,9 +74,36 @@ type Made = Result<Arc<Pipeline>, String>;
 pub struct PipelineStore {
     by_key: HashMap<PipelineKey, PipelineId>,
     slots: Vec<Arc<OnceLock<Made>>>,
+    shaders: Shaders,
+    /// Pipelines at the last time that they had grown.
+    seen: usize,
 }
 
 impl PipelineStore {
+    /// An empty store whose stages come from a cache, where there is one.
+    #[must_use]
+    pub fn new(shaders: Shaders) -> Self {
+        Self {
+            shaders,
+            ..Self::default()
+        }
+    }
+
+    /// Where its stages come from.
+    #[must_use]
+    pub const fn shaders(&self) -> &Shaders {
+        &self.shaders
+    }
+
+    /// Whether there are `more` pipelines than at the last time that this was so.
+    pub fn grown_by(&mut self, more: usize) -> bool {
+        let grown = self.slots.len() >= self.seen + more;
+        if grown {
+            self.seen = self.slots.len();
+        }
+        grown
+    }
+
     /// The pipeline of a key; a new one is handed to the pool.
     pub fn find_or_start(
         &mut self,
@@ -89,11 +120,11 @@ impl PipelineStore {
         self.slots.push(Arc::clone(&slot));
         self.by_key.insert(key.clone(), id);
         let programs = programs.map(|program| program.map(Arc::clone));
-        let device = device.clone();
+        let (device, shaders) = (device.clone(), self.shaders.clone());
         pool.run(move || {
             relic_core::zone!("make pipeline");
             // Only this job fills the slot.
-            let _ = slot.set(make(&device, &key, &programs).map(Arc::new));
+            let _ = slot.set(make(&device, &shaders, &key, &programs).map(Arc::new));
         });
         id
     }
@@ -119,6 +150,7 @@ impl PipelineStore {
 
 fn make(
     device: &Device,
+    shaders: &Shaders,
     key: &PipelineKey,
     programs: &[Option<Arc<Analysed>>; 2],
 ) -> Result<Pipeline, String> {
@@ -126,8 +158,8 @@ fn make(
     match key {
         PipelineKey::Compute(stage) => {
             let program = programs[0].as_ref().ok_or_else(missing)?;
-            let artifact = program
-                .specialise(&stage.specialization)
+            let artifact = shaders
+                .stage(program, &program.key, &stage.specialization)
                 .map_err(|refusal| refusal.to_string())?;
             let mut layout = LayoutParts::default();
             layout.add(&artifact, 0, vk::ShaderStageFlags::COMPUTE);
@@ -145,13 +177,13 @@ fn make(
         PipelineKey::Graphics(parts) => {
             let (vertex, pixel, fixed) = &**parts;
             let program = programs[0].as_ref().ok_or_else(missing)?;
-            let vertex_artifact = program
-                .specialise(&vertex.specialization)
+            let vertex_artifact = shaders
+                .stage(program, &program.key, &vertex.specialization)
                 .map_err(|refusal| refusal.to_string())?;
             let pixel_artifact = match (pixel, &programs[1]) {
                 (Some(stage), Some(program)) => Some(
-                    program
-                        .specialise(&stage.specialization)
+                    shaders
+                        .stage(program, &program.key, &stage.specialization)
                         .map_err(|refusal| refusal.to_string())?,
                 ),
                 _ => None,
@@ -167,7 +199,7 @@ fn make(
                 if !device.has(Feature::GeometryShader) {
                     return Err("rectangle lists need geometry shaders, which the GPU lacks".to_owned());
                 }
-                let locations = vertex_artifact.interface.locations;
+                let locations = vertex_artifact.locations;
                 Some(rect_list_geometry(locations).map_err(|reason| reason.to_string())?)
             } else {
                 None
@@ -183,7 +215,7 @@ fn make(
             // What the pixel stage does not export stays as it is.
             let outputs = pixel_artifact
                 .as_ref()
-                .map_or(0, |artifact| artifact.interface.colour_outputs);
+                .map_or(0, |artifact| artifact.colour_outputs);
             let mut blend = fixed.blend.clone();
             for (slot, target) in blend.iter_mut().enumerate() {
                 if outputs >> slot & 1 == 0 {
@@ -228,7 +260,7 @@ struct LayoutParts {
 }
 
 impl LayoutParts {
-    fn add(&mut self, artifact: &Artifact, slot: usize, stages: vk::ShaderStageFlags) {
+    fn add(&mut self, artifact: &StageModule, slot: usize, stages: vk::ShaderStageFlags) {
         for binding in &artifact.bindings {
             let kind = match binding.kind {
                 BindingKind::StorageBuffer | BindingKind::PageTable => DescriptorKind::StorageBuffer,

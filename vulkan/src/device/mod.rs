@@ -174,6 +174,32 @@ impl Device {
         (&self.inner.raw, &self.inner.push_descriptor)
     }
 
+    /// What the driver wants to have again to make the same pipelines faster.
+    ///
+    /// # Errors
+    /// When the driver does not give it.
+    pub fn pipeline_cache(&self) -> Result<Vec<u8>, DriverError> {
+        // SAFETY: the cache is alive with the device; the driver synchronises it.
+        unsafe { self.inner.raw.get_pipeline_cache_data(self.inner.pipeline_cache) }
+            .during("reading the pipeline cache")
+    }
+
+    /// Gives the driver what [`Self::pipeline_cache`] gave, of the same device and driver.
+    ///
+    /// # Errors
+    /// When the driver does not take it.
+    pub fn add_pipeline_cache(&self, bytes: &[u8]) -> Result<(), DriverError> {
+        let raw = &self.inner.raw;
+        let info = vk::PipelineCacheCreateInfo::default().initial_data(bytes);
+        // SAFETY: the device is alive; drivers check the header of what they are given.
+        let added = unsafe { raw.create_pipeline_cache(&info, None) }.during("creating a pipeline cache")?;
+        // SAFETY: both are alive, and nobody else knows the new one.
+        let merged = unsafe { raw.merge_pipeline_caches(self.inner.pipeline_cache, &[added]) };
+        // SAFETY: nobody uses it.
+        unsafe { raw.destroy_pipeline_cache(added, None) };
+        merged.during("adding to the pipeline cache")
+    }
+
     /// Keeps all commands that are recorded from now on. Nothing where the device was opened without a tap.
     pub fn keep_commands(&self) {
         if self.inner.tap {

@@ -114,6 +114,10 @@ enum Stage {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let base = arguments.compare.as_deref().map(read_base).transpose()?;
     let mut config = Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
+    // What earlier runs left would make cold frames warm.
+    if std::env::var_os("RELIC_SHADER_CACHE").is_none() {
+        config.shader_cache = None;
+    }
     config.validation |= arguments.validation;
     config.times |= arguments.times || arguments.cold || arguments.report != ReportTo::Text || base.is_some();
     config.gpu = arguments.gpu.clone().or(config.gpu);
