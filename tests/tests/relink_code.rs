@@ -425,6 +425,23 @@ fn guesses_are_named_and_never_written_over() {
     }
 }
 
+/// Where the unwind table's records of functions are in a file.
+fn records(bytes: &[u8]) -> Vec<usize> {
+    let headers = goblin::elf::Elf::parse(bytes).unwrap().program_headers;
+    let table = headers
+        .iter()
+        .find(|header| header.p_type == 0x6474_e550)
+        .unwrap();
+    let table = table.p_offset as usize;
+    let number = |at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
+    let count = number(table + 8) as usize;
+    assert!(count > 4);
+    // The records are in the same segment.
+    (0..count)
+        .map(|index| table.strict_add_signed(number(table + 16 + 8 * index) as isize))
+        .collect()
+}
+
 /// Records of functions that claim everything behind them: each is taken to end where the next begins.
 #[test]
 fn functions_never_overlap() {
@@ -434,19 +451,10 @@ fn functions_never_overlap() {
         .build_text(&[("main.c", ALL_FOUR)], folder.path())
         .unwrap();
     let mut bytes = fs::read(&input).unwrap();
-    let headers: Vec<_> = goblin::elf::Elf::parse(&bytes)
-        .unwrap()
-        .program_headers
-        .iter()
-        .map(|header| (header.p_type, header.p_offset as usize))
-        .collect();
-    let (_, table) = *headers.iter().find(|(kind, _)| *kind == 0x6474_e550).unwrap();
-    let number = |bytes: &[u8], at: usize| i32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
-    let count = number(&bytes, table + 8) as usize;
-    assert!(count > 4);
-    for index in 0..count {
-        // The record is in the same segment; behind its length, its parent and its start stands its size.
-        let record = table.strict_add_signed(number(&bytes, table + 16 + 8 * index) as isize);
+    let records = records(&bytes);
+    let count = records.len();
+    for record in records {
+        // Behind its length, its parent and its start stands its size.
         bytes[record + 12..record + 16].copy_from_slice(&0x7fff_0000_u32.to_le_bytes());
     }
     let object = Object::read(&bytes, ObjectKind::Program).unwrap();
@@ -482,6 +490,182 @@ fn code_without_an_end_to_follow_is_refused() {
     assert!(matches!(error, RelinkError::Tangled { .. }), "{error}");
     assert!(!folder.path().join("out").exists());
     assert!(relinked(folder.path(), &files, SystemCallPolicy::Keep, FilterLevel::Keep).is_ok());
+}
+
+/// A program whose `main` can reach `tangle`, which the assembly text makes.
+fn tangled(assembly: &str) -> String {
+    let lines: Vec<String> = assembly.lines().map(|line| format!("\"{line}\\n\"")).collect();
+    format!(
+        "__asm__(\".text\\n.globl tangle\\n.hidden tangle\\n.type tangle,@function\\n\"\n{}\n\".text\\n\");\n\
+         extern void tangle(void);\n\
+         int main(int argc, char **argv) {{ (void)argv; if (argc > 9) tangle(); return 0; }}",
+        lines.join("\n")
+    )
+}
+
+/// What costs little in the file and much to follow, without unwind information: tables over each other; and addresses in the
+/// middle of instructions, each of which leads through the same long code to what is no instruction.
+#[test]
+fn code_without_unwind_information_takes_bounded_work() {
+    let tables = "tangle:
+        .set i, 0
+        .rept 3000
+        cmpl $0xfffe, %edi
+        ja 1f
+        leaq tables+i(%rip), %rax
+        movslq (%rax,%rdi,4), %rcx
+        addq %rax, %rcx
+        jmp *%rcx
+        1:
+        .set i, i + 4
+        .endr
+        ret
+        body: .rept 13000
+        nop
+        .endr
+        syscall
+        ret
+        .section .rodata
+        tables: .rept 68600
+        .long body - tables
+        .endr";
+    let middles = "tangle: .rept 20000
+        movl $0xb8b8b8b8, %eax
+        .endr
+        ret
+        .byte 6
+        syscall
+        .data
+        .set i, 1
+        .rept 4000
+        .quad tangle + i
+        .set i, i + 5
+        .endr";
+    for assembly in [tables, middles] {
+        let folder = tempfile::tempdir().unwrap();
+        let source = tangled(assembly);
+        let error = relinked(
+            folder.path(),
+            &[("main.c", &source)],
+            SystemCallPolicy::Trap,
+            FilterLevel::Keep,
+        )
+        .unwrap_err();
+        assert!(matches!(error, RelinkError::Tangled { .. }), "{error}");
+    }
+}
+
+/// Addresses in the middle of instructions that all lead through the same code to a sound end are followed once.
+#[test]
+fn what_is_disputed_is_followed_once() {
+    let source = tangled(
+        "tangle: .rept 20000
+        movl $0xb8b8b8b8, %eax
+        .endr
+        .byte 0xb8, 0x0f, 0x05, 0xc3, 0xc3
+        ret
+        .data
+        .set i, 4
+        .rept 4000
+        .quad tangle + i
+        .set i, i + 5
+        .endr",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", &*source)];
+    let report = relinked(folder.path(), &files, SystemCallPolicy::Trap, FilterLevel::Keep).unwrap();
+    assert!(report.rewrites.is_empty(), "{:?}", report.rewrites);
+}
+
+/// Many functions of a few bytes, each with a table that is large, though not too large for one.
+#[test]
+fn many_little_functions_with_large_tables_take_bounded_work() {
+    let source = tangled(
+        ".set i, 0
+        .rept 100
+        .balign 32, 0xcc
+        tangled\\\\@:
+        .cfi_startproc
+        leaq tables+i(%rip), %rax
+        jmp *%rax
+        ret
+        syscall
+        .cfi_endproc
+        .set i, i + 32
+        .endr
+        .balign 32, 0xcc
+        tangle: ret
+        .section .rodata
+        .balign 32
+        tables: .rept 65000
+        .long first + 9 - tables
+        .endr",
+    )
+    .replace("tangled\\\\@:", "")
+    .replacen(".rept 100", "first: .rept 100", 1);
+    let folder = tempfile::tempdir().unwrap();
+    let files = [("main.c", &*source)];
+    let error = relinked(folder.path(), &files, SystemCallPolicy::Trap, FilterLevel::Keep).unwrap_err();
+    assert!(matches!(error, RelinkError::Tangled { .. }), "{error}");
+}
+
+/// Code without unwind information between functions with it, each piece led to by a neighbour alone, by short branches and
+/// by long ones.
+#[test]
+fn system_calls_behind_many_pieces_of_code_without_unwind_information_are_found() {
+    for space in [0, 0x100] {
+        let function = |body: &str| {
+            format!(".balign 16, 0xcc\n.cfi_startproc\n{body}\n.cfi_endproc\n.balign 16, 0xcc\n")
+        };
+        let filled = function(&format!(".rept {space}\nnop\n.endr\nret"));
+        let mut assembly = String::from("piece0: syscall\nret\n");
+        for piece in 1..12 {
+            let next = piece - 1;
+            assembly.push_str(&format!("{filled}piece{piece}: jmp piece{next}\n"));
+        }
+        assembly.push_str(&filled);
+        assembly.push_str(&function("tangle: jmp piece11"));
+        let folder = tempfile::tempdir().unwrap();
+        let source = tangled(&assembly);
+        let files = [("main.c", &*source)];
+        let report = relinked(folder.path(), &files, SystemCallPolicy::Trap, FilterLevel::Keep).unwrap();
+        assert_eq!(
+            report.rewrites.len(),
+            1,
+            "{space}: {:?} {:?}",
+            report.rewrites,
+            report.notes
+        );
+    }
+}
+
+/// Records that say nothing of their functions: each is taken to end where it begins, so that the code around them is looked
+/// at once.
+#[test]
+fn code_around_broken_records_is_in_one_gap_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let input = Kit::new()
+        .unwrap()
+        .build_text(&[("main.c", ALL_FOUR)], folder.path())
+        .unwrap();
+    let mut bytes = fs::read(&input).unwrap();
+    let records = records(&bytes);
+    for record in &records {
+        bytes[record + 8] ^= 1;
+    }
+    let object = Object::read(&bytes, ObjectKind::Program).unwrap();
+    let code = Code::of(&object);
+    assert!(code.functions.all().is_empty());
+    for segment in &code.segments {
+        let gaps = code.functions.gaps(segment.range());
+        assert!(gaps.len() >= records.len(), "{gaps:?}");
+        for pair in gaps.windows(2) {
+            assert!(pair[0].end() == pair[1].start, "{pair:?}");
+        }
+        for gap in &gaps {
+            assert_eq!(code.functions.gap_around(gap.start, segment.range()), *gap);
+        }
+    }
 }
 
 /// The notes on the code segment of a program.

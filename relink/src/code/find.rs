@@ -136,6 +136,9 @@ impl Code<'_> {
     }
 }
 
+/// How often all code is searched for what refers to gaps that are known by then, before each gap there is counts.
+const ROUNDS: usize = 4;
+
 /// The instructions in code without unwind information. What refers to it from more of such code is explored too.
 fn in_gaps<T>(
     code: &Code<'_>,
@@ -144,6 +147,7 @@ fn in_gaps<T>(
 ) -> Explored<T> {
     let mut roots = code.outer_roots();
     if !code.functions.is_empty() {
+        let mut rounds = 0..ROUNDS;
         let found = loop {
             let found = references_into(code, &gaps);
             let mut more: Vec<ImageRange> = found
@@ -154,6 +158,12 @@ fn in_gaps<T>(
                 .collect();
             if more.is_empty() {
                 break found;
+            }
+            if rounds.next().is_none() {
+                let segments = code.segments.iter();
+                more = segments
+                    .flat_map(|segment| code.functions.gaps(segment.range()))
+                    .collect();
             }
             gaps.append(&mut more);
             gaps.sort_unstable();
@@ -184,9 +194,42 @@ fn references_into(code: &Code<'_>, gaps: &[ImageRange]) -> Vec<Reference> {
         let gap = after.checked_sub(1).and_then(|index| gaps.get(index));
         gap.is_some_and(|gap| gap.covers(target, 1))
     });
+    for gap in gaps {
+        found.extend(short_branches(code, *gap));
+    }
     found.sort_unstable_by_key(|reference| reference.place);
     found
 }
+
+/// What may be short branches into a gap, from around it.
+fn short_branches(code: &Code<'_>, gap: ImageRange) -> impl Iterator<Item = Reference> {
+    let from = ImageAddress(gap.start.0.saturating_sub(SHORT));
+    let around = [(from, gap.start), (gap.end(), ImageAddress(gap.end().0 + SHORT))];
+    around.into_iter().flat_map(move |(from, to)| {
+        let segment = code.segments.iter().find(|segment| {
+            let range = segment.range();
+            range.start < to && from < range.end()
+        });
+        let (start, bytes) = segment.map_or((from, &[][..]), |segment| (segment.start, segment.bytes));
+        let offset = |at: ImageAddress| (at.0.saturating_sub(start.0) as usize).min(bytes.len());
+        let first = offset(from);
+        let pairs = bytes.get(first..offset(to)).unwrap_or_default().windows(2);
+        (first as u64..).zip(pairs).filter_map(move |(at, pair)| {
+            let &[opcode, distance] = pair else { return None };
+            // jcc; loop and jrcxz; jmp.
+            if !matches!(opcode, 0x70..=0x7f | 0xe0..=0xe3 | 0xeb) {
+                return None;
+            }
+            let place = ImageAddress(start.0 + at + 1);
+            let next = ImageAddress(place.0 + 1);
+            let target = ImageAddress(next.0.wrapping_add_signed(i64::from(distance.cast_signed())));
+            gap.covers(target, 1).then_some(Reference { target, place })
+        })
+    })
+}
+
+/// Short branches and their instructions lie within so many bytes of their targets.
+const SHORT: u64 = 0x82;
 
 /// How an instruction uses an address in code.
 #[derive(Clone, Copy)]

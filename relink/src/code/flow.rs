@@ -78,6 +78,9 @@ impl Code<'_> {
         enough: &dyn Fn(&Walk<'_>) -> bool,
         visit: &mut impl FnMut(&Instruction),
     ) -> Option<Walk<'_>> {
+        if self.is_tangled() {
+            return None;
+        }
         let mut walk = Walk::new(range, self.bytes_of(range)?);
         for root in roots {
             walk.follow(root, visit);
@@ -103,6 +106,7 @@ impl Code<'_> {
         visit: &mut impl FnMut(&Instruction),
     ) {
         while walk.jumps_by_table && !enough(walk) {
+            walk.work += 1;
             let Some((&table, &entry)) = walk.open_tables.first_key_value() else {
                 break;
             };
@@ -119,6 +123,11 @@ impl Code<'_> {
                 self.note_tangle(walk.range.start);
                 break;
             }
+        }
+        // Many little functions could each take what is free for one.
+        let beyond = walk.work.saturating_sub(walk.ordinary_work());
+        if beyond > 0 && self.note_work(beyond) {
+            self.note_tangle(walk.range.start);
         }
     }
 
@@ -163,8 +172,8 @@ struct Walk<'c> {
     /// What roots that may be none have led to, to be undone where one is none: offsets of instructions, and tables.
     done: Vec<u32>,
     new_tables: Vec<ImageAddress>,
-    /// How many instructions were decoded in vain.
-    undone: usize,
+    /// How many instructions were decoded in vain, and how many entries tables have.
+    work: usize,
 }
 
 /// What a byte is known to be.
@@ -173,8 +182,16 @@ enum Known {
     Nothing,
     /// An instruction's first.
     First,
+    /// An instruction's first, which a table leads to.
+    Entered,
     /// Another one of an instruction.
     Further,
+}
+
+impl Known {
+    const fn is_first(self) -> bool {
+        matches!(self, Self::First | Self::Entered)
+    }
 }
 
 /// Where a path goes on behind an instruction.
@@ -201,13 +218,18 @@ impl<'c> Walk<'c> {
             entered: Vec::new(),
             done: Vec::new(),
             new_tables: Vec::new(),
-            undone: 0,
+            work: 0,
         }
     }
 
     /// Whether more work was in vain than compiled code ever costs.
     const fn is_tangled(&self) -> bool {
-        self.undone > FREE_WORK + WORK * self.bytes.len()
+        self.work > FREE_WORK + self.ordinary_work()
+    }
+
+    /// What compiled code stays below unless it is little with a large table.
+    const fn ordinary_work(&self) -> usize {
+        WORK * self.bytes.len()
     }
 
     /// Visits everything that a root leads to and that is not known yet.
@@ -218,9 +240,15 @@ impl<'c> Walk<'c> {
     /// The same for a root that may be none: where a path is no code, or cuts through a known instruction, nothing is
     /// visited, and the answer is false.
     fn try_to_follow(&mut self, root: ImageAddress, visit: &mut impl FnMut(&Instruction)) -> bool {
-        let known = offset_in(self.range, root).and_then(|at| self.bytes_known.get(at));
-        if known == Some(&Known::First) {
-            self.entered.push(root);
+        let known = offset_in(self.range, root).and_then(|at| self.bytes_known.get_mut(at));
+        if let Some(known) = known
+            && known.is_first()
+        {
+            // Once, however many entries lead there.
+            if *known == Known::First {
+                self.entered.push(root);
+            }
+            *known = Known::Entered;
             return true;
         }
         let (jumps, entered) = (self.jumps_by_table, self.entered.len());
@@ -246,7 +274,7 @@ impl<'c> Walk<'c> {
 
     /// Takes back what was done since the lists were so long.
     fn undo(&mut self, [done, new_tables]: [usize; 2]) {
-        self.undone += self.done.len() - done;
+        self.work += self.done.len() - done;
         for at in self.done.split_off(done) {
             self.clear(at as usize);
         }
@@ -284,7 +312,7 @@ impl<'c> Walk<'c> {
             };
             self.entered.push(address);
             let mut ended = false;
-            while at < size && self.bytes_known[at] != Known::First {
+            while at < size && !self.bytes_known[at].is_first() {
                 if decoder.set_position(at).is_err() {
                     break;
                 }
@@ -294,7 +322,7 @@ impl<'c> Walk<'c> {
                 // Roots stand for themselves: one of them may lead through another's instructions. What a table may lead to
                 // does not.
                 let bytes = &mut self.bytes_known[at..end];
-                let cuts = || bytes[0] == Known::Further || bytes.contains(&Known::First);
+                let cuts = || bytes[0] == Known::Further || bytes.iter().any(|known| known.is_first());
                 if instruction.is_invalid() || is_doubtful && cuts() {
                     if is_doubtful {
                         return false;

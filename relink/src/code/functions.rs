@@ -1,6 +1,8 @@
 //! Function bounds by the unwind table, which compilers make for every function, and which the loader keeps.
 
-use gimli::{BaseAddresses, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Pointer, UnwindSection as _};
+use gimli::{
+    BaseAddresses, EhFrame, EhFrameHdr, EhFrameOffset, EndianSlice, LittleEndian, Pointer, UnwindSection as _,
+};
 
 use crate::{
     address::{ImageAddress, ImageRange},
@@ -26,6 +28,7 @@ struct Table<'a> {
     /// Pairs: where a function begins, and where its record is. Strictly ascending.
     entries: &'a [[u8; 8]],
     frames: EhFrame<Bytes<'a>>,
+    frame_bytes: &'a [u8],
     bases: BaseAddresses,
 }
 
@@ -92,13 +95,14 @@ impl<'a> Functions<'a> {
             .collect()
     }
 
-    /// The range around an address that no function covers: up to the nearest functions, or to the ends of `within`.
+    /// The range around an address that no function covers: up to the nearest records of functions, or to the ends of
+    /// `within`.
     #[must_use]
     pub fn gap_around(&self, address: ImageAddress, within: ImageRange) -> ImageRange {
         let Some(table) = &self.table else { return within };
         let next = table.behind(address);
-        let below = next.checked_sub(1).and_then(|index| table.function(index));
-        let start = below.map_or(within.start, |below| below.range.end().max(within.start));
+        let below = next.checked_sub(1).and_then(|index| table.end(index));
+        let start = below.map_or(within.start, |below| below.max(within.start));
         let end = table
             .start(next)
             .map_or(within.end(), |start| start.min(within.end()));
@@ -106,6 +110,32 @@ impl<'a> Functions<'a> {
             start,
             size: end.0.saturating_sub(start.0),
         }
+    }
+
+    /// All ranges within one that no function covers, as [`Self::gap_around`] has them, ascending.
+    #[must_use]
+    pub fn gaps(&self, within: ImageRange) -> Vec<ImageRange> {
+        let Some(table) = &self.table else {
+            return vec![within];
+        };
+        let mut gaps = Vec::new();
+        let mut start = within.start;
+        let mut add = |start: ImageAddress, end: ImageAddress| {
+            if start < end {
+                let size = end.0 - start.0;
+                gaps.push(ImageRange { start, size });
+            }
+        };
+        for index in table.behind(within.start).saturating_sub(1)..table.entries.len() {
+            let begin = table.start(index).unwrap_or(within.end());
+            if begin >= within.end() {
+                break;
+            }
+            add(start, begin);
+            start = table.end(index).unwrap_or(begin).max(within.start);
+        }
+        add(start, within.end());
+        gaps
     }
 }
 
@@ -134,10 +164,12 @@ impl<'a> Table<'a> {
         let ascending = |pair: &[[u8; 8]]| entry(&pair[0]).0 < entry(&pair[1]).0;
         entries.windows(2).all(ascending).then_some(())?;
         let load = object.segments.load_of(ImageAddress(frames), 1)?;
+        let frame_bytes = bytes_at(load, ImageAddress(frames))?;
         Some(Self {
             start,
             entries,
-            frames: EhFrame::new(bytes_at(load, ImageAddress(frames))?, LittleEndian),
+            frames: EhFrame::new(frame_bytes, LittleEndian),
+            frame_bytes,
             bases: bases.set_eh_frame(frames),
         })
     }
@@ -152,6 +184,12 @@ impl<'a> Table<'a> {
         ImageAddress(self.start.0.wrapping_add_signed(i64::from(distance)))
     }
 
+    /// Where the function of an entry ends: where it begins, if its record says nothing.
+    fn end(&self, index: usize) -> Option<ImageAddress> {
+        let end = self.function(index).map(|function| function.range.end());
+        end.or_else(|| self.start(index))
+    }
+
     /// Where the function of an entry begins.
     fn start(&self, index: usize) -> Option<ImageAddress> {
         self.entries.get(index).map(|bytes| self.at(entry(bytes).0))
@@ -161,9 +199,17 @@ impl<'a> Table<'a> {
     fn function(&self, index: usize) -> Option<Function> {
         let record = self.at(entry(self.entries.get(index)?).1);
         let offset = usize::try_from(record.0.checked_sub(self.bases.eh_frame.section?)?).ok()?;
+        // What records share is read again for each: a large one would take its size times their number.
+        let parent = |frames: &EhFrame<Bytes<'a>>, bases: &BaseAddresses, at: EhFrameOffset| {
+            let size = self.frame_bytes.get(at.0..).and_then(|bytes| bytes.first_chunk());
+            if size.is_none_or(|size| u32::from_le_bytes(*size) > LARGEST_CIE) {
+                return Err(gimli::Error::BadLength);
+            }
+            frames.cie_from_offset(bases, at)
+        };
         let fde = self
             .frames
-            .fde_from_offset(&self.bases, offset.into(), EhFrame::cie_from_offset)
+            .fde_from_offset(&self.bases, offset.into(), parent)
             .ok()?;
         let landing_pads = match fde.lsda() {
             Some(Pointer::Direct(address)) => Some(ImageAddress(address)),
@@ -181,6 +227,9 @@ impl<'a> Table<'a> {
         Some(Function { range, landing_pads })
     }
 }
+
+/// In bytes; compilers stay below 64.
+const LARGEST_CIE: u32 = 4096;
 
 /// Where the count of entries stands in the table.
 const COUNT: usize = 8;

@@ -104,18 +104,31 @@ impl Code<'_> {
             behind_calls: BTreeSet::new(),
             taken: BTreeSet::new(),
             disputed: Vec::new(),
+            in_dispute: HashSet::new(),
             tables: HashMap::new(),
             addresses: BTreeSet::new(),
             jumps_by_table: false,
-            undone: 0,
+            work: 0,
             wanted,
             found: Explored {
                 certain: Vec::new(),
                 uncertain: Vec::new(),
             },
         };
-        for read in roots.read {
-            walk.mark_data(read);
+        // Each byte once, however many say so.
+        let mut reads = roots.read;
+        reads.sort_unstable();
+        let mut marked = ImageAddress(0);
+        for read in reads {
+            let end = ImageAddress(read.start.0.saturating_add(read.size));
+            let start = read.start.max(marked);
+            if start < end {
+                walk.mark_data(ImageRange {
+                    start,
+                    size: end.0 - start.0,
+                });
+                marked = end;
+            }
         }
         let taken = roots.taken.into_iter();
         walk.taken = taken.filter(|root| walk.place(*root).is_some()).collect();
@@ -179,6 +192,10 @@ struct Attempt<T> {
     tables: Vec<(ImageAddress, u64)>,
     jumps_by_table: bool,
     found: Vec<T>,
+    /// Instructions that leave no marks.
+    in_dispute: HashSet<u64>,
+    /// How many instructions were decoded.
+    steps: usize,
 }
 
 struct Gaps<'c, 'a, T, F> {
@@ -190,21 +207,23 @@ struct Gaps<'c, 'a, T, F> {
     behind_calls: BTreeSet<ImageAddress>,
     taken: BTreeSet<ImageAddress>,
     disputed: Vec<ImageAddress>,
+    /// Instructions that those lead to.
+    in_dispute: HashSet<u64>,
     /// Jump tables with their numbers of entries.
     tables: HashMap<ImageAddress, u64>,
     /// Addresses that code takes: what may be tables.
     addresses: BTreeSet<ImageAddress>,
     /// Whether there are jumps whose table is not known.
     jumps_by_table: bool,
-    /// How many instructions were decoded in vain.
-    undone: usize,
+    /// How many instructions were decoded in vain or on a guess, and [`WORK`] for each entry of a table.
+    work: usize,
     wanted: &'c F,
     found: Explored<T>,
 }
 
 impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
     fn prove(&mut self, mut open: Vec<ImageAddress>) {
-        while let Some(root) = open.pop() {
+        while let Some(root) = open.pop().filter(|_| !self.is_tangled()) {
             if let Ok(attempt) = self.attempt(root, Evidence::Proven) {
                 open.extend(self.keep(attempt));
             }
@@ -260,6 +279,7 @@ impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
         match self.attempt(root, evidence) {
             Ok(attempt) => {
                 self.found.uncertain.extend(attempt.found);
+                self.in_dispute.extend(attempt.in_dispute);
                 true
             }
             Err(()) => false,
@@ -268,7 +288,7 @@ impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
 
     /// Whether more work was in vain than compiled code ever costs.
     fn is_tangled(&self) -> bool {
-        let tangled = self.undone > FREE_WORK + WORK * self.size;
+        let tangled = self.work > FREE_WORK + WORK * self.size;
         if tangled && let Some(first) = self.pieces.first() {
             self.code.note_tangle(first.start);
         }
@@ -293,15 +313,21 @@ impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
             {
                 continue;
             }
-            for entry in 0..count {
-                let Some(target) = self.code.table_entry(table, entry as usize, None) else {
+            let mut entries = 0;
+            while entries < count as usize && !self.is_tangled() {
+                let target = self.code.table_entry(table, entries, None);
+                let Some(target) = target.filter(|target| self.place(*target).is_some()) else {
                     break;
                 };
-                led_to.push(target);
+                if self.calls.insert(target) {
+                    led_to.push(target);
+                }
+                entries += 1;
+                self.work += WORK;
             }
             self.mark_data(ImageRange {
                 start: table,
-                size: 4 * count,
+                size: 4 * entries as u64,
             });
         }
         for address in attempt.addresses {
@@ -314,13 +340,19 @@ impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
     }
 
     fn mark_data(&mut self, range: ImageRange) {
-        for address in range.start.0..range.start.0.saturating_add(range.size) {
-            let Some((piece, at)) = self.place(ImageAddress(address)) else {
-                return;
-            };
-            let known = &mut self.pieces[piece].known[at];
-            if *known == Known::Nothing {
-                *known = Known::Data;
+        let end = ImageAddress(range.start.0.saturating_add(range.size));
+        let below = self.pieces.partition_point(|piece| piece.start <= range.start);
+        for piece in &mut self.pieces[below.saturating_sub(1)..] {
+            if piece.start >= end {
+                break;
+            }
+            let size = piece.known.len() as u64;
+            let [from, to] =
+                [range.start, end].map(|at| at.0.saturating_sub(piece.start.0).min(size) as usize);
+            for known in &mut piece.known[from..to] {
+                if *known == Known::Nothing {
+                    *known = Known::Data;
+                }
             }
         }
     }
@@ -345,9 +377,14 @@ impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
             tables: Vec::new(),
             jumps_by_table: false,
             found: Vec::new(),
+            in_dispute: HashSet::new(),
+            steps: 0,
         };
         let is_sound = self.follow(root, evidence, &mut attempt);
         let is_guess = matches!(evidence, Evidence::Table | Evidence::Disputed);
+        if is_guess || !is_sound {
+            self.work += attempt.steps;
+        }
         // What is disputed leaves no marks.
         if evidence != Evidence::Disputed && (is_guess || !is_sound) {
             for &(piece, at, length) in &attempt.done {
@@ -358,18 +395,12 @@ impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
                 }
             }
         }
-        if is_sound {
-            Ok(attempt)
-        } else {
-            self.undone += attempt.done.len();
-            Err(())
-        }
+        if is_sound { Ok(attempt) } else { Err(()) }
     }
 
     fn follow(&mut self, root: ImageAddress, evidence: Evidence, attempt: &mut Attempt<T>) -> bool {
         let is_proven = evidence == Evidence::Proven;
         let mut open = vec![root];
-        let mut seen = HashSet::new();
         let mut run: Vec<Instruction> = Vec::new();
         while let Some(address) = open.pop() {
             let Some((piece, mut at)) = self.place(address) else {
@@ -394,7 +425,7 @@ impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
                 }
                 if known == Known::First
                     || evidence == Evidence::Table && known == Known::Guessed
-                    || is_disputed && !seen.insert(ip)
+                    || is_disputed && (self.in_dispute.contains(&ip) || !attempt.in_dispute.insert(ip))
                     || decoder.set_position(at).is_err()
                 {
                     break;
@@ -422,6 +453,7 @@ impl<T, F: Fn(&Instruction) -> Option<T>> Gaps<'_, '_, T, F> {
                     }
                     known[0] = Known::First;
                 }
+                attempt.steps += 1;
                 attempt.found.extend((self.wanted)(&instruction));
                 run.push(instruction);
                 at += length;

@@ -46,7 +46,12 @@ pub struct Code<'a> {
     entry_points: OnceLock<Vec<ImageAddress>>,
     /// The lowest address of code that leads nowhere in too many ways; all ones for none.
     tangle: AtomicU64,
+    /// Work in functions beyond what compiled ones of their sizes take.
+    work: AtomicU64,
 }
+
+/// In table entries and instructions: what small functions with large tables take in a small file.
+const ALL_FREE_WORK: u64 = 1 << 22;
 
 /// One executable segment.
 #[derive(Debug, Clone, Copy)]
@@ -90,11 +95,23 @@ impl<'a> Code<'a> {
             functions: Functions::of(object),
             entry_points: OnceLock::new(),
             tangle: AtomicU64::new(u64::MAX),
+            work: AtomicU64::new(0),
         }
     }
 
     fn note_tangle(&self, start: ImageAddress) {
         self.tangle.fetch_min(start.0, Ordering::Relaxed);
+    }
+
+    fn is_tangled(&self) -> bool {
+        self.tangle.load(Ordering::Relaxed) != u64::MAX
+    }
+
+    /// Adds to the work beyond what is ordinary. Whether that is more than all functions together ever take: their tables
+    /// are in the file.
+    fn note_work(&self, work: usize) -> bool {
+        let before = self.work.fetch_add(work as u64, Ordering::Relaxed);
+        before + work as u64 > ALL_FREE_WORK + self.object.file.size()
     }
 
     /// Whether everything that was asked so far was looked at to its end.
