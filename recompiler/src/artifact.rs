@@ -88,12 +88,9 @@ pub struct Artifact {
     pub interface: Interface,
 }
 
-/// FNV-1a over the words' little-endian bytes: stable across machines and releases.
+/// FNV-1a, a word at a time: stable across machines and releases.
 pub(crate) fn content_hash(words: &[u32]) -> u64 {
-    words
-        .iter()
-        .flat_map(|word| word.to_le_bytes())
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
+    words.iter().fold(0xcbf2_9ce4_8422_2325, |hash, word| {
+        (hash ^ u64::from(*word)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }

@@ -8,11 +8,7 @@
 //! They and `small_dispatch` are kept in `runs/`; `RELIC_RUNS` may name a folder with more. Without a Vulkan device the tests say
 //! that they skip.
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test stops at what it did not expect"
-)]
+#![expect(clippy::expect_used, reason = "a test stops at what it did not expect")]
 
 mod device;
 #[path = "device/pages.rs"]

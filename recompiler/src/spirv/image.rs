@@ -497,6 +497,10 @@ impl Emitter<'_> {
         };
         let vector = self.vector(Type::U32, parts);
         let multisampled = matches!(dim, ImageDim::D2Msaa | ImageDim::D2MsaaArray);
+        // llvmpipe takes the level of one lane for all: what lanes may disagree on is shifted instead.
+        let fixed = self.known(level);
+        let (asked, zero) = (level, self.word(0));
+        let level = if fixed.is_some() { level } else { zero };
         let (size, levels) = if multisampled {
             (self.op(S::ImageQuerySize, vector, &[image])?, self.word(1))
         } else {
@@ -513,6 +517,19 @@ impl Emitter<'_> {
             for (index, slot) in words.iter_mut().enumerate().take(parts as usize) {
                 let operands = vec![Operand::IdRef(size), Operand::LiteralBit32(index as u32)];
                 *slot = self.op_with(S::CompositeExtract, word, operands)?;
+            }
+        }
+        let edges = match dim {
+            ImageDim::D1 | ImageDim::D1Array => 1,
+            ImageDim::D3 => 3,
+            _ => 2,
+        };
+        if fixed.is_none() && !multisampled {
+            let (one, mask) = (self.word(1), self.word(31));
+            let count = self.op(S::BitwiseAnd, word, &[asked, mask])?;
+            for edge in words.iter_mut().take(edges) {
+                let part = self.op(S::ShiftRightLogical, word, &[*edge, count])?;
+                *edge = self.ext(word, GLOp::UMax, &[part, one])?;
             }
         }
         if dim == ImageDim::D1Array {

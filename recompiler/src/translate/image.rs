@@ -26,6 +26,10 @@ pub(crate) const fn gradients(dim: ImageDim) -> usize {
     }
 }
 
+fn is_sampled(op: ImageOp) -> bool {
+    matches!(op, ImageOp::Sample { .. } | ImageOp::QueryLod)
+}
+
 impl Translator<'_> {
     pub(super) fn image(&mut self) -> Taken {
         let instruction = self.instruction;
@@ -54,10 +58,8 @@ impl Translator<'_> {
         let has = |word: &str| words.contains(&word);
         let gather = name.starts_with("IMAGE_GATHER4");
         let op = if name.starts_with("IMAGE_SAMPLE") || gather {
-            if has("CL") || has("CD") || has("G16") {
-                return Err(Reason::Unsupported(
-                    "level clamps, coarse gradients and 16-bit gradients",
-                ));
+            if has("CL") {
+                return Err(Reason::Unsupported("a clamp of the level"));
             }
             ImageOp::Sample {
                 level: if has("LZ") {
@@ -66,7 +68,8 @@ impl Translator<'_> {
                     Level::Explicit
                 } else if has("B") {
                     Level::Bias
-                } else if has("D") {
+                } else if has("D") || has("CD") {
+                    // Coarse gradients may be less exact, not more.
                     Level::Gradient
                 } else {
                     Level::Implicit
@@ -89,14 +92,17 @@ impl Translator<'_> {
                 },
             }
         };
-        if memory.tfe || memory.lwe || memory.a16 || memory.r128 {
-            return Err(Reason::Unsupported("images with TFE, LWE, A16 or R128"));
+        if memory.tfe || memory.lwe || memory.r128 {
+            return Err(Reason::Unsupported("images with TFE, LWE or R128"));
+        }
+        if memory.a16 && (has("B") || op == ImageOp::Size) {
+            return Err(Reason::Unsupported("a 16-bit bias or level alone"));
         }
         let mut operands = Vec::with_capacity(24);
         for index in 0..8 {
             operands.push(self.raw_at(instruction.src[1], index)?);
         }
-        if matches!(op, ImageOp::Sample { .. } | ImageOp::QueryLod) {
+        if is_sampled(op) {
             for index in 0..4 {
                 operands.push(self.raw_at(instruction.src[2], index)?);
             }
@@ -110,6 +116,13 @@ impl Translator<'_> {
         }
         for &register in memory.addresses.iter().take(count) {
             operands.push(self.raw(Operand::Vector(register))?);
+        }
+        let first = if is_sampled(op) { 12 } else { 8 };
+        if memory.a16 || has("G16") {
+            let whole = usize::from(has("O")) + usize::from(has("C"));
+            let addresses = operands.split_off(first);
+            let rest = self.unpack_addresses(&addresses, whole, op, dim, has("G16"))?;
+            operands.extend(rest);
         }
         let access = self.access(AccessKind::Image {
             op,
@@ -159,6 +172,80 @@ impl Translator<'_> {
             }
         }
         Ok(true)
+    }
+
+    /// Address words where some are pairs of 16-bit numbers: gradients, each direction in words of its own, and with A16
+    /// coordinates and level. The first `whole` are words.
+    fn unpack_addresses(
+        &mut self,
+        addresses: &[Value],
+        whole: usize,
+        op: ImageOp,
+        dim: ImageDim,
+        short_gradients: bool,
+    ) -> Result<Vec<Value>, Reason> {
+        let too_few = || Reason::Internal(String::from("an image has too few addresses"));
+        let sampled = is_sampled(op);
+        let mut list = addresses.get(..whole).ok_or_else(too_few)?.to_vec();
+        let mut at = whole;
+        let gradient = matches!(
+            op,
+            ImageOp::Sample {
+                level: Level::Gradient,
+                ..
+            }
+        );
+        let directions = if gradient { 2 } else { 0 };
+        for _ in 0..directions {
+            let count = gradients(dim);
+            let words = if short_gradients { count.div_ceil(2) } else { count };
+            let part = addresses.get(at..at + words).ok_or_else(too_few)?;
+            at += words;
+            if short_gradients {
+                self.unpack_halves(part, count, true, &mut list);
+            } else {
+                list.extend(part);
+            }
+        }
+        let rest = addresses.get(at..).ok_or_else(too_few)?;
+        if !self.instruction.memory.a16 {
+            list.extend(rest);
+            return Ok(list);
+        }
+        let level = matches!(
+            op,
+            ImageOp::Sample {
+                level: Level::Explicit,
+                ..
+            } | ImageOp::Load { mip: true }
+                | ImageOp::Store { mip: true }
+        );
+        let count = coordinates(dim) + usize::from(level);
+        if 2 * rest.len() < count {
+            return Err(too_few());
+        }
+        self.unpack_halves(rest, count, sampled, &mut list);
+        Ok(list)
+    }
+
+    /// The first `count` halves of words, as floats or as unsigned numbers.
+    fn unpack_halves(&mut self, words: &[Value], count: usize, floats: bool, list: &mut Vec<Value>) {
+        for index in 0..count {
+            let word = words[index / 2];
+            let high = index % 2 == 1;
+            list.push(if floats {
+                let op = if high {
+                    Op::UnpackHalfHigh
+                } else {
+                    Op::UnpackHalfLow
+                };
+                let value = self.f(op, &[word]);
+                self.u(Op::BitcastU32, &[value])
+            } else {
+                let operands = [word, self.v.word(if high { 16 } else { 0 }), self.v.word(16)];
+                self.u(Op::FieldU, &operands)
+            });
+        }
     }
 
     fn store_data(&mut self) -> Result<[Value; 4], Reason> {

@@ -16,7 +16,8 @@ pub struct Device {
     pub(crate) device: ash::Device,
     queue: vk::Queue,
     pool: vk::CommandPool,
-    memory_type: u32,
+    pub(crate) memory_type: u32,
+    pub(crate) picture: Option<Picture>,
     pub(crate) buffer: Option<Mapped>,
     uniform: Option<Mapped>,
     pub(crate) page_table: Option<Mapped>,
@@ -28,6 +29,16 @@ pub(crate) struct Mapped {
     memory: vk::DeviceMemory,
     pub bytes: *mut u8,
     size: usize,
+}
+
+/// What image bindings name.
+pub(crate) struct Picture {
+    pub image: vk::Image,
+    pub memory: vk::DeviceMemory,
+    /// All levels, and the first.
+    pub sampled: vk::ImageView,
+    pub storage: vk::ImageView,
+    pub sampler: vk::Sampler,
 }
 
 impl Device {
@@ -79,6 +90,7 @@ impl Device {
             queue,
             pool,
             memory_type,
+            picture: None,
             buffer: None,
             uniform: None,
             page_table: None,
@@ -161,7 +173,9 @@ impl Device {
                             vk::DescriptorType::STORAGE_BUFFER
                         }
                         BindingKind::UniformBuffer => vk::DescriptorType::UNIFORM_BUFFER,
-                        other => panic!("{other:?} is not bound here"),
+                        BindingKind::SampledImage => vk::DescriptorType::SAMPLED_IMAGE,
+                        BindingKind::StorageImage => vk::DescriptorType::STORAGE_IMAGE,
+                        BindingKind::Sampler => vk::DescriptorType::SAMPLER,
                     })
             })
             .collect();
@@ -206,6 +220,38 @@ impl Device {
         }
     }
 
+    /// Records commands and runs them to their end.
+    pub(crate) fn submit(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) {
+        let info = vk::CommandBufferAllocateInfo::default()
+            .command_pool(self.pool)
+            .command_buffer_count(1);
+        let d = &self.device;
+        // SAFETY: the commands are of this device and waited for before they are freed.
+        unsafe {
+            let commands = d.allocate_command_buffers(&info).expect("commands");
+            d.begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default())
+                .expect("a start");
+            record(d, commands[0]);
+            d.end_command_buffer(commands[0]).expect("an end");
+            let submits = [vk::SubmitInfo::default().command_buffers(&commands)];
+            d.queue_submit(self.queue, &submits, vk::Fence::null())
+                .expect("a submission");
+            d.queue_wait_idle(self.queue).expect("an idle queue");
+            d.free_command_buffers(self.pool, &commands);
+        }
+    }
+
+    pub(crate) fn free_picture(&self, picture: &Picture) {
+        // SAFETY: the queue is idle between submissions, and the picture is not used again.
+        unsafe {
+            self.device.destroy_sampler(picture.sampler, None);
+            self.device.destroy_image_view(picture.sampled, None);
+            self.device.destroy_image_view(picture.storage, None);
+            self.device.destroy_image(picture.image, None);
+            self.device.free_memory(picture.memory, None);
+        }
+    }
+
     /// Runs one dispatch to its end.
     pub fn dispatch(&mut self, artifact: &Artifact, bound: &[Bound], flat: &[u32], groups: [u32; 3]) {
         if groups.contains(&0) {
@@ -231,8 +277,34 @@ impl Device {
                 ty: vk::DescriptorType::UNIFORM_BUFFER,
                 descriptor_count: 1,
             },
+            vk::DescriptorPoolSize {
+                ty: vk::DescriptorType::SAMPLED_IMAGE,
+                descriptor_count: 4,
+            },
+            vk::DescriptorPoolSize {
+                ty: vk::DescriptorType::STORAGE_IMAGE,
+                descriptor_count: 4,
+            },
+            vk::DescriptorPoolSize {
+                ty: vk::DescriptorType::SAMPLER,
+                descriptor_count: 4,
+            },
         ];
         let layouts = [set_layout];
+        let images: Vec<_> = artifact
+            .bindings
+            .iter()
+            .map(|binding| {
+                let info = vk::DescriptorImageInfo::default().image_layout(vk::ImageLayout::GENERAL);
+                let picture = self.picture.as_ref();
+                match (binding.kind, picture) {
+                    (BindingKind::SampledImage, Some(picture)) => [info.image_view(picture.sampled)],
+                    (BindingKind::StorageImage, Some(picture)) => [info.image_view(picture.storage)],
+                    (BindingKind::Sampler, Some(picture)) => [info.sampler(picture.sampler)],
+                    _ => [info],
+                }
+            })
+            .collect();
         let infos: Vec<_> = artifact
             .bindings
             .iter()
@@ -283,48 +355,49 @@ impl Device {
             let writes: Vec<_> = artifact
                 .bindings
                 .iter()
-                .zip(&infos)
-                .map(|(binding, info)| {
-                    vk::WriteDescriptorSet::default()
+                .zip(infos.iter().zip(&images))
+                .map(|(binding, (buffer, image))| {
+                    let write = vk::WriteDescriptorSet::default()
                         .dst_set(set)
-                        .dst_binding(binding.binding)
-                        .buffer_info(info)
-                        .descriptor_type(if binding.kind == BindingKind::UniformBuffer {
-                            vk::DescriptorType::UNIFORM_BUFFER
-                        } else {
-                            vk::DescriptorType::STORAGE_BUFFER
-                        })
+                        .dst_binding(binding.binding);
+                    match binding.kind {
+                        BindingKind::UniformBuffer => write
+                            .buffer_info(buffer)
+                            .descriptor_type(vk::DescriptorType::UNIFORM_BUFFER),
+                        BindingKind::StorageBuffer | BindingKind::PageTable => write
+                            .buffer_info(buffer)
+                            .descriptor_type(vk::DescriptorType::STORAGE_BUFFER),
+                        BindingKind::SampledImage => write
+                            .image_info(image)
+                            .descriptor_type(vk::DescriptorType::SAMPLED_IMAGE),
+                        BindingKind::StorageImage => write
+                            .image_info(image)
+                            .descriptor_type(vk::DescriptorType::STORAGE_IMAGE),
+                        BindingKind::Sampler => write
+                            .image_info(image)
+                            .descriptor_type(vk::DescriptorType::SAMPLER),
+                    }
                 })
                 .collect();
             d.update_descriptor_sets(&writes, &[]);
-            let info = vk::CommandBufferAllocateInfo::default()
-                .command_pool(self.pool)
-                .command_buffer_count(1);
-            let commands = d.allocate_command_buffers(&info).expect("commands");
-            d.begin_command_buffer(commands[0], &vk::CommandBufferBeginInfo::default())
-                .expect("a start");
-            d.cmd_bind_pipeline(commands[0], vk::PipelineBindPoint::COMPUTE, pipeline);
-            if !artifact.bindings.is_empty() {
-                d.cmd_bind_descriptor_sets(
-                    commands[0],
-                    vk::PipelineBindPoint::COMPUTE,
-                    layout,
-                    0,
-                    &[set],
-                    &[],
-                );
-            }
-            if let Some(offset) = artifact.flat.push_constant_offset {
-                let bytes: Vec<u8> = flat.iter().flat_map(|word| word.to_le_bytes()).collect();
-                d.cmd_push_constants(commands[0], layout, vk::ShaderStageFlags::COMPUTE, offset, &bytes);
-            }
-            d.cmd_dispatch(commands[0], groups[0], groups[1], groups[2]);
-            d.end_command_buffer(commands[0]).expect("an end");
-            let submits = [vk::SubmitInfo::default().command_buffers(&commands)];
-            d.queue_submit(self.queue, &submits, vk::Fence::null())
-                .expect("a submission");
-            d.queue_wait_idle(self.queue).expect("an idle queue");
-            d.free_command_buffers(self.pool, &commands);
+            self.submit(|d, commands| {
+                d.cmd_bind_pipeline(commands, vk::PipelineBindPoint::COMPUTE, pipeline);
+                if !artifact.bindings.is_empty() {
+                    d.cmd_bind_descriptor_sets(
+                        commands,
+                        vk::PipelineBindPoint::COMPUTE,
+                        layout,
+                        0,
+                        &[set],
+                        &[],
+                    );
+                }
+                if let Some(offset) = artifact.flat.push_constant_offset {
+                    let bytes: Vec<u8> = flat.iter().flat_map(|word| word.to_le_bytes()).collect();
+                    d.cmd_push_constants(commands, layout, vk::ShaderStageFlags::COMPUTE, offset, &bytes);
+                }
+                d.cmd_dispatch(commands, groups[0], groups[1], groups[2]);
+            });
             d.destroy_descriptor_pool(pool, None);
         }
         self.uniform = Some(uniform);
@@ -333,6 +406,9 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
+        if let Some(picture) = self.picture.take() {
+            self.free_picture(&picture);
+        }
         for mapped in [self.buffer.take(), self.uniform.take(), self.page_table.take()]
             .into_iter()
             .flatten()
