@@ -12,7 +12,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Opens a zone that lasts to the end of the enclosing block: `zone!("evaluate chunk");`
@@ -51,6 +51,91 @@ thread_local! {
     static OWN: RefCell<Option<Arc<Mutex<ThreadTrace>>>> = const { RefCell::new(None) };
 }
 
+/// Zones of the GPU by its own clock, and the earliest that a moment of this clock was seen to have passed.
+#[derive(Default)]
+struct GpuTrace {
+    /// Name, start and end in nanoseconds.
+    zones: Vec<(&'static str, u64, u64)>,
+    seen: Option<(Instant, u64)>,
+}
+
+static GPU: Mutex<GpuTrace> = Mutex::new(GpuTrace {
+    zones: Vec::new(),
+    seen: None,
+});
+
+impl GpuTrace {
+    /// A moment of the GPU's clock as one of ours. Seen late, it seems later than it was: the earliest sight is best.
+    fn instant(&self, nanoseconds: u64) -> Option<Instant> {
+        let (instant, seen) = self.seen?;
+        if nanoseconds >= seen {
+            instant.checked_add(Duration::from_nanos(nanoseconds - seen))
+        } else {
+            instant.checked_sub(Duration::from_nanos(seen - nanoseconds))
+        }
+    }
+
+    fn note(&mut self, now: Instant, end: u64) {
+        if self.instant(end).is_none_or(|known| now < known) {
+            self.seen = Some((now, end));
+        }
+    }
+}
+
+/// Whether anyone looks at zones of the GPU.
+#[must_use]
+pub fn wants_gpu() -> bool {
+    RECORDING.load(Ordering::Relaxed) || client_runs()
+}
+
+/// A zone of the GPU whose times are to come.
+pub struct GpuZone {
+    name: &'static str,
+    client: ClientGpuZone,
+}
+
+impl GpuZone {
+    /// Opens a zone where the first of its commands is recorded.
+    #[must_use]
+    pub fn begin(name: &'static str) -> Self {
+        Self {
+            name,
+            client: client_gpu_zone(name),
+        }
+    }
+
+    /// Behind the last of its commands.
+    pub fn end(&mut self) {
+        end_client_gpu_zone(&mut self.client);
+    }
+
+    /// The GPU has passed it: from when to when, in nanoseconds of its clock.
+    pub fn resolve(self, start: u64, end: u64) {
+        resolve_client_gpu_zone(self.client, start, end);
+        if RECORDING.load(Ordering::Relaxed) {
+            let mut gpu = GPU.lock().unwrap_or_else(PoisonError::into_inner);
+            gpu.note(Instant::now(), end);
+            gpu.zones.push((self.name, start, end));
+        }
+    }
+}
+
+/// The GPU's zones as a thread of their own.
+fn take_gpu() -> ThreadTrace {
+    let gpu = std::mem::take(&mut *GPU.lock().unwrap_or_else(PoisonError::into_inner));
+    let zones = gpu.zones.iter().filter_map(|(name, start, end)| {
+        Some(ZoneTime {
+            name,
+            start: gpu.instant(*start)?,
+            end: gpu.instant(*end)?,
+        })
+    });
+    ThreadTrace {
+        thread: "GPU".to_owned(),
+        zones: zones.collect(),
+    }
+}
+
 /// Keeps zones from now on.
 pub fn record() {
     RECORDING.store(true, Ordering::Relaxed);
@@ -71,6 +156,7 @@ pub fn take() -> Vec<ThreadTrace> {
     threads
         .iter()
         .map(take)
+        .chain([take_gpu()])
         .filter(|thread| !thread.zones.is_empty())
         .collect()
 }
@@ -143,7 +229,7 @@ mod enabled {
     use std::collections::HashMap;
     use std::sync::{Mutex, OnceLock, PoisonError};
 
-    use tracy_client::{Client, PlotName, Span, SpanLocation};
+    use tracy_client::{Client, GpuContext, GpuContextType, GpuSpan, PlotName, Span, SpanLocation};
 
     /// An open zone of the client.
     pub type ClientZone = Option<Span>;
@@ -169,6 +255,47 @@ mod enabled {
     pub fn client_zone(name: &str, file: &str, line: u32) -> ClientZone {
         let client = Client::running()?;
         Some(client.span(location(name, file, line), 0))
+    }
+
+    /// Whether a client runs.
+    #[must_use]
+    pub fn client_runs() -> bool {
+        Client::is_running()
+    }
+
+    /// A zone of the GPU in the client; none before the GPU's clock is known.
+    pub type ClientGpuZone = Option<GpuSpan>;
+
+    static CONTEXT: OnceLock<Option<GpuContext>> = OnceLock::new();
+
+    /// Opens a zone of the GPU.
+    #[must_use]
+    pub fn client_gpu_zone(name: &str) -> ClientGpuZone {
+        let context = CONTEXT.get()?.as_ref()?;
+        context.span_alloc(name, "", file!(), line!()).ok()
+    }
+
+    /// Behind its last command.
+    pub fn end_client_gpu_zone(zone: &mut ClientGpuZone) {
+        if let Some(zone) = zone {
+            zone.end_zone();
+        }
+    }
+
+    /// Its times are there. The first of all says what the GPU's clock shows.
+    pub fn resolve_client_gpu_zone(zone: ClientGpuZone, start: u64, end: u64) {
+        if let Some(zone) = zone {
+            zone.upload_timestamp_start(start.cast_signed());
+            zone.upload_timestamp_end(end.cast_signed());
+            return;
+        }
+        if let Some(client) = Client::running() {
+            CONTEXT.get_or_init(|| {
+                client
+                    .new_gpu_context(Some("GPU"), GpuContextType::Vulkan, end.cast_signed(), 1.0)
+                    .ok()
+            });
+        }
     }
 
     /// Starts the client. Zones before this are not recorded.
@@ -212,6 +339,28 @@ mod disabled {
 
     /// Does nothing.
     pub fn client_zone(_name: &str, _file: &str, _line: u32) -> ClientZone {}
+
+    /// There is none.
+    #[must_use]
+    pub fn client_runs() -> bool {
+        false
+    }
+
+    /// A zone of the GPU in the client: nothing.
+    #[derive(Debug)]
+    pub struct ClientGpuZone;
+
+    /// Does nothing.
+    #[must_use]
+    pub fn client_gpu_zone(_name: &str) -> ClientGpuZone {
+        ClientGpuZone
+    }
+
+    /// Does nothing.
+    pub fn end_client_gpu_zone(_zone: &mut ClientGpuZone) {}
+
+    /// Does nothing.
+    pub fn resolve_client_gpu_zone(_zone: ClientGpuZone, _start: u64, _end: u64) {}
 
     /// Does nothing.
     pub fn start() {}
@@ -280,5 +429,19 @@ mod tests {
     #[test]
     fn a_name_is_kept_once() {
         assert_eq!(zone_name("a").as_ptr(), zone_name(&String::from("a")).as_ptr());
+    }
+
+    #[test]
+    fn the_gpu_s_clock_is_placed_by_the_earliest_sight() {
+        let start = Instant::now();
+        let at = |milliseconds| start + Duration::from_millis(milliseconds);
+        let mut gpu = GpuTrace::default();
+        assert_eq!(gpu.instant(5), None);
+        // What ended at 100 ms of its clock was seen 9 ms late, what ended at 120 ms only 2 ms late.
+        gpu.note(at(1009), 100_000_000);
+        gpu.note(at(1022), 120_000_000);
+        gpu.note(at(1044), 140_000_000);
+        assert_eq!(gpu.instant(100_000_000), Some(at(1002)));
+        assert_eq!(gpu.instant(140_000_000), Some(at(1042)));
     }
 }

@@ -12,6 +12,7 @@ pub mod decode;
 mod evaluate;
 pub mod frame;
 pub mod gpu;
+mod gpu_zones;
 mod hazard;
 mod imports;
 pub mod ingest;

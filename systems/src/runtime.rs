@@ -26,6 +26,7 @@ use crate::{
         statistics::{LastFrame, plot_counters},
     },
     gpu::{Gpu, GpuTimeline, Waiter, open_device},
+    gpu_zones::GpuZones,
     hazard::cut_batches,
     imports::ImportStore,
     ingest::{Directory, drain_inbox},
@@ -211,6 +212,7 @@ pub fn build(
         stream: device.create_stream(StreamDescription::default()),
         barrier_due: false,
         dirty: false,
+        zones: GpuZones::default(),
     };
     builder
         .insert_resource(Memory(Arc::clone(&options.memory)))

@@ -2,7 +2,7 @@
 
 use bevy_ecs::prelude::*;
 use relic_components::{
-    Accesses, Commands, Counters, Dispatches, Draws, PacketRows, QueueStatus,
+    Accesses, Commands, Counters, Dispatches, Draws, PacketRows, Queue, QueueStatus,
     batch::Snapshots,
     import::ImportedRange,
     pipeline::PipelineId,
@@ -11,10 +11,11 @@ use relic_components::{
 };
 use relic_core::GuestRange;
 use relic_schedules::PumpControl;
-use relic_vulkan::{Recorder, StreamBuffer};
+use relic_vulkan::{Device, Recorder, StreamBuffer, SubmitError, TimelineValue};
 
 use crate::{
     gpu::{Gpu, GpuTimeline, Waiter},
+    gpu_zones::GpuZones,
     hazard::CutReason,
     imports::ImportStore,
     prepare::pipelines::PipelineStore,
@@ -32,15 +33,32 @@ pub struct GpuRecording {
     pub barrier_due: bool,
     /// Something was recorded.
     pub dirty: bool,
+    /// Times of what is recorded.
+    pub zones: GpuZones,
 }
 
 impl GpuRecording {
     /// Between two queues' rows of one run: neither relies on the other, but both share images and memory.
-    pub fn begin_queue(&mut self) {
+    pub fn begin_queue(&mut self, queue: Queue) {
         if self.dirty {
             self.recorder.memory_barrier(relic_vulkan::BarrierScope::FULL);
         }
+        self.zones.begin(&mut self.recorder, queue);
         self.dirty = true;
+    }
+}
+
+impl GpuRecording {
+    /// Sends what was recorded.
+    ///
+    /// # Errors
+    /// As the device says.
+    pub fn submit(&mut self, device: &Device) -> Result<TimelineValue, SubmitError> {
+        self.dirty = false;
+        self.zones.end(&mut self.recorder);
+        let value = device.submit(&mut self.recorder)?;
+        self.zones.submitted(value.0);
+        Ok(value)
     }
 }
 
@@ -58,11 +76,12 @@ pub(crate) fn submit_batch(
     mut counters: ResMut<Counters>,
     mut queues: Query<(&mut Completions, &mut PendingLabels, &mut BatchWrites, &Commands)>,
 ) -> Result<(), BevyError> {
+    let recording = &mut *recording;
+    recording.zones.poll(timeline.completed);
     if !recording.dirty {
         return Ok(());
     }
-    recording.dirty = false;
-    let value = gpu.device.submit(&mut recording.recorder)?.0;
+    let value = recording.submit(&gpu.device)?.0;
     timeline.submitted = value;
     counters.batches += 1;
     waiter.wait_for(value);

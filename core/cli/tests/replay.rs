@@ -176,6 +176,20 @@ fn a_trace_has_zones_of_the_pump_and_the_pool() {
         assert!(event["ts"].as_f64().unwrap() >= 0.0, "{event}");
         assert!(event["dur"].as_f64().unwrap() >= 0.0, "{event}");
     }
+    // The GPU's own: in front of the pump's last look at it.
+    let gpu = events
+        .iter()
+        .find(|event| event["args"]["name"] == "GPU")
+        .unwrap();
+    let busy: f64 = events
+        .iter()
+        .filter(|event| event["ph"] == "X" && event["tid"] == gpu["tid"])
+        .map(|event| {
+            assert_eq!(event["name"], "graphics");
+            event["dur"].as_f64().unwrap()
+        })
+        .sum();
+    assert!(busy > 0.0, "{trace}");
     for zone in ["decode_packets", "evaluate chunk", "make pipeline"] {
         let found = events
             .iter()

@@ -69,7 +69,7 @@ pub(crate) fn commit_rows(
         let first = commands.committed;
         let cut = commands.cut;
         if ready && first < cut {
-            recording.begin_queue();
+            recording.begin_queue(*queue);
             let mut recorder = StreamRecorder {
                 gpu: &gpu,
                 memory: &reader,

@@ -257,8 +257,7 @@ pub(crate) fn close_pictures(
         }
     }
     if recording.dirty {
-        recording.dirty = false;
-        match gpu.device.submit(&mut recording.recorder) {
+        match recording.submit(&gpu.device) {
             Ok(value) => {
                 if let Err(error) = gpu.device.wait(value, std::time::Duration::from_secs(10)) {
                     faults.0.push(format!("the GPU did not finish: {error}"));

@@ -239,6 +239,7 @@ impl Player<'_> {
         let mut recording = world.resource_mut::<GpuRecording>();
         if std::mem::take(&mut recording.dirty) {
             recording.recorder.discard();
+            recording.zones.discarded();
             recording.barrier_due = false;
         }
         let mut queues = world.query::<(

@@ -73,10 +73,7 @@ fn read_now(
         .recorder
         .readback_image(image, aspect, level, layers)
         .map_err(|error| error.to_string())?;
-    recording.dirty = false;
-    let value = device
-        .submit(&mut recording.recorder)
-        .map_err(|error| error.to_string())?;
+    let value = recording.submit(&device).map_err(|error| error.to_string())?;
     device.wait(value, GPU_LIMIT).map_err(|error| error.to_string())?;
     let mut timeline = world.resource_mut::<GpuTimeline>();
     timeline.submitted = timeline.submitted.max(value.0);
