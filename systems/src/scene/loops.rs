@@ -238,6 +238,8 @@ impl Player<'_> {
         let mut dropped = (0, 0);
         let mut recording = world.resource_mut::<GpuRecording>();
         if std::mem::take(&mut recording.dirty) {
+            // So that what is kept of a loop can be recorded again as a whole.
+            recording.recorder.end_rendering();
             recording.recorder.discard();
             recording.zones.discarded();
             recording.barrier_due = false;

@@ -46,6 +46,7 @@ use crate::{
     ingest::{NotedMessages, drain_inbox},
     prepare::images::ImageStore,
     resources::{Faults, Memory, Writes},
+    shader_cache::close_shaders,
 };
 
 /// The systems that record.
@@ -76,7 +77,10 @@ impl Plugin for RecordingPlugin {
             )
             .add_systems(
                 Label::Shutdown,
-                close_recording.in_set(Stage::Close).before(close_pictures),
+                close_recording
+                    .in_set(Stage::Close)
+                    .before(close_pictures)
+                    .before(close_shaders),
             );
     }
 }
