@@ -59,7 +59,8 @@ int main(void)
     CHECK(sum, 100l * COUNT * (COUNT - 1) / 2);
     CHECK(destroyed, 100 * COUNT);
     CHECK(after_first > 0, 1);
-    /* In pages of 4 KiB: a thread that left its stack, or its object, would be seen. */
-    CHECK(resident() - after_first < 1000, 1);
+    /* In pages of 4 KiB. How many threads are there at once depends on the machine, and so does what is kept for the next
+     * ones; one page that each of the later threads left would be four times what is allowed. */
+    CHECK(resident() - after_first < 95 * COUNT / 4, 1);
     return relic_checked();
 }
