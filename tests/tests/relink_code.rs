@@ -597,7 +597,7 @@ fn many_little_functions_with_large_tables_take_bounded_work() {
         tangle: ret
         .section .rodata
         .balign 32
-        tables: .rept 66000
+        tables: .rept 65000
         .long first + 9 - tables
         .endr",
     )
