@@ -180,6 +180,38 @@ fn system_calls_are_found_wherever_control_flow_leads() {
         }"#;
     assert_eq!(calls_in("main.cc", in_handler), ["syscall"]);
 
+    // Labels whose addresses the code takes, and a relocated table of them.
+    let labels = r#"
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            void *volatile to = &&one;
+            if (argc > 2)
+                to = &&two;
+            goto *to;
+        one:
+            return 1;
+        two:
+            __asm__ volatile("syscall" ::: "rcx", "r11", "memory");
+            return 2;
+        }"#;
+    assert_eq!(calls_in("main.c", labels), ["syscall"]);
+    let table_of_labels = r#"
+        int main(int argc, char **argv)
+        {
+            (void)argv;
+            static void *const volatile labels[] = {&&one, &&two, &&three};
+            goto *labels[argc];
+        one:
+            return 1;
+        two:
+            __asm__ volatile("int $0x80" ::: "memory");
+        three:
+            __asm__ volatile("syscall" ::: "rcx", "r11", "memory");
+            return 2;
+        }"#;
+    assert_eq!(calls_in("main.c", table_of_labels), ["int 0x80", "syscall"]);
+
     // A table among code, one of whose distances has the bytes of a system call.
     let table_in_code = r#"
         __asm__(".text\n.globl tabled\n.hidden tabled\n.type tabled,@function\ntabled:\n.cfi_startproc\n"

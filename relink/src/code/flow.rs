@@ -118,6 +118,10 @@ impl Code<'_> {
                 walk.open_tables.insert(table, entry + 1);
             } else {
                 walk.open_tables.remove(&table);
+                // No table at all: a label whose address is taken.
+                if entry == 0 && walk.range.covers(table, 1) {
+                    walk.try_to_follow(table, visit);
+                }
             }
             if walk.is_tangled() {
                 self.note_tangle(walk.range.start);
