@@ -826,13 +826,15 @@ fn data_imports_with_any_kind_of_reference_stay() {
         "cmpw $0x1234, \"S\"@GOTPCREL(%%rip)",
         "leaq \"S\"@GOTPCREL(%%rip), %%rax",
         "pushq \"S\"@GOTPCREL(%%rip)\npopq %%rax",
+        // Where no known control flow leads.
+        "leaq 1f(%%rip), %%rcx\npushq %%rcx\nret\n1: movq \"S\"@GOTPCREL(%%rip), %%rax",
     ] {
         let instruction = instruction
             .replace('S', &format!("{nid}#B#C"))
             .replace('\n', "\\n")
             .replace('"', "\\\"");
         let source = format!(
-            "int main(void) {{ __asm__ volatile(\"{instruction}\" ::: \"rax\", \"cc\"); return 0; }}"
+            "int main(void) {{ __asm__ volatile(\"{instruction}\" ::: \"rax\", \"rcx\", \"cc\"); return 0; }}"
         );
         let files = [
             ("imports.txt", "[libkernel]\nint no_such_data;\n"),

@@ -279,7 +279,8 @@ fn use_of(instruction: &Instruction, target: ImageAddress) -> Option<Use> {
     })
 }
 
-fn covers(instruction: &Instruction, place: ImageAddress) -> bool {
+/// Whether an instruction covers a place behind its first byte.
+pub(crate) fn covers(instruction: &Instruction, place: ImageAddress) -> bool {
     let start = instruction.ip();
     start < place.0 && place.0 < start + instruction.len() as u64
 }

@@ -7,7 +7,7 @@ use crate::{
     address::{ImageAddress, ImageRange},
     code::{
         Code,
-        find::refers,
+        find::{covers, refers},
         functions::Function,
         search::{Reference, references},
     },
@@ -85,7 +85,8 @@ pub(super) fn unused(slots: &Slots, object: &Object<'_>, code: &Code<'_>) -> Has
     candidates
 }
 
-/// The targets that instructions refer to, of places that look as if one did. A place in no known function counts.
+/// The targets that instructions refer to, of places that look as if one did. A place in no known function counts, as does one
+/// that no known instruction covers.
 fn confirmed(code: &Code<'_>, found: &[Reference]) -> HashSet<ImageAddress> {
     let by_target: Vec<&[Reference]> = found.chunk_by(|one, other| one.target == other.target).collect();
     let confirmed: Vec<ImageAddress> = by_target
@@ -104,9 +105,10 @@ fn confirmed(code: &Code<'_>, found: &[Reference]) -> HashSet<ImageAddress> {
 }
 
 fn refers_from(code: &Code<'_>, function: &Function, place: ImageAddress, target: ImageAddress) -> bool {
-    let mut found = false;
+    let (mut found, mut known) = (false, false);
     code.explore_for(function, &[place], &mut |instruction| {
         found |= refers(instruction, place, target);
+        known |= covers(instruction, place);
     });
-    found
+    found || !known
 }
