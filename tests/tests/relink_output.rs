@@ -435,4 +435,12 @@ fn failure_leaves_nothing() {
     assert!(matches!(error, RelinkError::OutputIsInput { .. }), "{error}");
     assert_eq!(fs::read_to_string(&kept).unwrap(), "an older program");
     assert!(fs::read(&good).unwrap() == content);
+
+    // What takes the place of an older program leaves nothing of it.
+    relink(&options(&good, &kept)).unwrap();
+    let fresh = folder.path().join("fresh");
+    relink(&options(&good, &fresh)).unwrap();
+    assert!(fs::read(&kept).unwrap() == fs::read(&fresh).unwrap());
+    fs::remove_file(&fresh).unwrap();
+    assert_eq!(listing(folder.path()), before);
 }

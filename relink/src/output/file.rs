@@ -8,6 +8,7 @@ use std::{
 };
 
 use relic_core::program::RUNTIME_LIBRARY;
+use rustix::fs::{CWD, RenameFlags};
 
 use crate::{
     error::{RelinkError, io_error},
@@ -177,7 +178,12 @@ fn temporary(folder: &Path) -> Result<tempfile::NamedTempFile, RelinkError> {
         .map_err(io_error("making a temporary file in", folder))
 }
 
+/// Gives a file its own name. One that has it already changes places with it and is removed: renaming over it would have
+/// ext4 write the new file to disk first, which takes longer than making it.
 fn persist(file: tempfile::NamedTempFile, path: &Path) -> Result<(), RelinkError> {
+    if rustix::fs::renameat_with(CWD, file.path(), CWD, path, RenameFlags::EXCHANGE).is_ok() {
+        return file.close().map_err(io_error("removing the former file", path));
+    }
     file.persist(path)
         .map(drop)
         .map_err(|error| io_error("renaming the finished file to", path)(error.error))
