@@ -7,6 +7,7 @@
 )]
 
 use std::{
+    ffi::OsStr,
     fs,
     os::unix::fs::symlink,
     path::{Path, PathBuf},
@@ -58,16 +59,24 @@ impl Prepared {
 
     #[track_caller]
     fn check_once(&self, least: u32) {
+        self.check_with(least, &[]);
+    }
+
+    /// One round, with environment variables beside those of the folders. Returns what it wrote to standard error.
+    #[track_caller]
+    fn check_with(&self, least: u32, more: &[(&str, &OsStr)]) -> String {
         let (application, data) = (self.application(), self.data());
-        let variables = [
+        let mut variables = vec![
             ("RELIC_APP0", application.as_os_str()),
             ("RELIC_DATA", data.as_os_str()),
         ];
+        variables.extend_from_slice(more);
         let outcome = run_with(&self.program, &[], &variables, &mut |_| ()).unwrap();
         assert_eq!(outcome.code, Some(0), "{}\n{}", outcome.stdout, outcome.stderr);
         let last = outcome.stdout.lines().last().unwrap_or_default();
         let checks: u32 = last.split(' ').next().unwrap_or_default().parse().unwrap_or(0);
         assert!(checks >= least, "{}\n{}", outcome.stdout, outcome.stderr);
+        outcome.stderr
     }
 }
 
@@ -140,4 +149,75 @@ fn streams() {
     guest.check_once(90);
     let bytes = fs::read(guest.data().join("streams/data/file")).unwrap();
     assert_eq!(String::from_utf8_lossy(&bytes), "one\nTWO\nthree\na 5  2.50|");
+}
+
+#[test]
+fn small_libraries() {
+    let guest = prepare("services");
+    write(
+        &guest.application().join("sce_sys/param.json"),
+        r#"{"titleId": "PPSA00001", "userDefinedParam2": -77}"#,
+    );
+    // Two and a half hours east of Greenwich, all year.
+    guest.check_with(100, &[("TZ", OsStr::new("RELIC-2:30"))]);
+    assert!(guest.data().join("PPSA00001/temp0").is_dir());
+}
+
+#[test]
+fn saves_outlive_a_crash() {
+    let guest = prepare("saves");
+    let data = guest.data();
+    let variables = [("RELIC_DATA", data.as_os_str())];
+    let outcome = run_with(&guest.program, &["crash"], &variables, &mut |_| ()).unwrap();
+    assert_eq!(outcome.stdout, "ready\n", "{}", outcome.stderr);
+    assert_ne!(outcome.code, Some(0), "{}", outcome.stderr);
+    guest.check_once(120);
+    let user = data.join("saves/savedata/1");
+    assert_eq!(fs::read(user.join("LAST/1/state")).unwrap(), b"ended");
+    // Nothing lies about.
+    let names = |folder: &Path| fs::read_dir(folder).unwrap().count();
+    assert_eq!(names(&user), 5, "FRESH, LAST, PARAM, SAVE00 and the memory");
+    for save in ["LAST", "PARAM", "SAVE00"] {
+        assert_eq!(names(&user.join(save)), 1, "{save}");
+    }
+}
+
+#[test]
+fn devices() {
+    let guest = prepare("devices");
+    let folder = guest.folder.path();
+    let (script, wave) = (folder.join("script"), folder.join("sound.wav"));
+    write(&script, "2 cross up\n1 left=0,255 l2 l2=255\n");
+    let variables = [
+        ("RELIC_PAD", script.as_os_str()),
+        ("RELIC_WAVE", wave.as_os_str()),
+    ];
+    let errors = guest.check_with(120, &variables);
+    assert!(
+        errors.contains(r#"the program asks: "Overwrite?": answered with no"#),
+        "{errors}"
+    );
+    // Eleven grains of 256 samples, the second channel at half its volume.
+    let bytes = fs::read(&wave).unwrap();
+    assert_eq!(bytes.len(), 44 + 11 * 256 * 4);
+    let sample = |at: usize| i16::from_le_bytes([bytes[44 + at], bytes[45 + at]]);
+    assert_eq!((sample(0), sample(2), sample(4)), (1000, -500, 1000));
+    let second = fs::read(folder.join("sound.2.wav")).unwrap();
+    assert_eq!(second.len(), 44 + 512 * 4);
+    assert_eq!(second[44..48], 0.25_f32.to_le_bytes());
+}
+
+#[test]
+fn a_controllers_script_that_is_wrong_is_refused() {
+    let guest = prepare("devices");
+    let script = guest.folder.path().join("script");
+    write(&script, "1 up\n2 cros\n");
+    let variables = [("RELIC_PAD", script.as_os_str())];
+    let outcome = run_with(&guest.program, &[], &variables, &mut |_| ()).unwrap();
+    assert_ne!(outcome.code, Some(0));
+    assert!(
+        outcome.stderr.contains("line 2: `cros` is neither a button"),
+        "{}",
+        outcome.stderr
+    );
 }

@@ -40,10 +40,11 @@ pub(crate) fn started() -> Instant {
     *STARTED
 }
 
-/// Ends the process in order: guest exit handlers have run by now; buffered output is written, and the runtime finishes
-/// what was submitted.
+/// Ends the process in order: guest exit handlers have run by now; buffered output is written, mounted saves are
+/// committed, and the runtime finishes what was submitted.
 pub(crate) fn end(code: i32) -> ! {
     crate::libc::stdio::flush_all();
+    crate::libSceSaveData::finish();
     let code = crate::report::exit_code(code, crate::runtime::finish());
     // Threads of the runtime and of the driver may still run: host exit handlers would take their libraries apart
     // under them.

@@ -1,6 +1,9 @@
-//! Small libraries of the system: who plays, what the system wants, which modules are there.
+//! Small libraries of the system: who plays, what the system wants, what the title brings, which modules are
+//! there.
 
+mod app_content;
+mod random;
 mod sysmodule;
 mod sysmodule_names;
 mod system_service;
-mod user_service;
+pub(crate) mod user_service;

@@ -38,3 +38,5 @@ pub(crate) mod status;
 pub(crate) mod table;
 pub(crate) mod transfer;
 pub(crate) mod tree;
+
+pub(crate) use places::{free_bytes, title_parameter, writable as writable_folder};

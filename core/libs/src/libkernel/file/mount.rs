@@ -65,6 +65,11 @@ pub(crate) fn mount(name: &str, folder: &Path, read_only: bool) -> io::Result<()
     Ok(())
 }
 
+/// Takes a mount away. What is open in it stays open.
+pub(crate) fn unmount(name: &str) {
+    mounts().retain(|mount| mount.name != name);
+}
+
 /// The mount of this name. The folders of those that every program has are made when they are first used.
 fn find(name: &str) -> Result<Arc<Mount>, Errno> {
     let known = |mounts: &[Arc<Mount>]| mounts.iter().find(|mount| mount.name == name).cloned();

@@ -1,6 +1,11 @@
 //! Where the mounts' folders lie on the host.
 
-use std::{env, ffi::OsStr, path::PathBuf, sync::OnceLock};
+use std::{
+    env,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
 
 use crate::log;
 
@@ -69,11 +74,32 @@ fn title_name() -> String {
         .unwrap_or_else(|| "title".to_owned())
 }
 
-/// `titleId` of `sce_sys/param.json`.
-fn title_id(application: &std::path::Path) -> Option<String> {
+/// A parameter of the title, from `sce_sys/param.json`.
+pub(crate) fn title_parameter(name: &str) -> Option<serde_json::Value> {
+    parameter(&application(), name)
+}
+
+fn parameter(application: &Path, name: &str) -> Option<serde_json::Value> {
     let text = std::fs::read_to_string(application.join("sce_sys/param.json")).ok()?;
-    let parameters: serde_json::Value = serde_json::from_str(&text).ok()?;
-    usable(parameters.get("titleId")?.as_str()?)
+    let mut parameters: serde_json::Value = serde_json::from_str(&text).ok()?;
+    Some(parameters.get_mut(name)?.take())
+}
+
+fn title_id(application: &Path) -> Option<String> {
+    usable(parameter(application, "titleId")?.as_str()?)
+}
+
+/// Free bytes of the disk that a folder lies on, or will lie on once it is made.
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
+    let existing = folder.ancestors().find(|folder| folder.exists())?;
+    let path = std::ffi::CString::new(existing.as_os_str().as_encoded_bytes()).ok()?;
+    // SAFETY: all zeros is a value of this record.
+    let mut status: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: a string and a record of ours.
+    if unsafe { libc::statvfs(path.as_ptr(), &raw mut status) } != 0 {
+        return None;
+    }
+    Some(status.f_bavail * status.f_frsize)
 }
 
 /// A name for a folder: nothing that leads elsewhere.
