@@ -46,10 +46,8 @@ mod tests {
         let out = unsafe { Out::new(bytes.as_mut_ptr()) };
         assert_eq!(sceRandomGetRandomNumber(out, 65), INVALID);
         // SAFETY: null.
-        assert_eq!(
-            sceRandomGetRandomNumber(unsafe { Out::new(std::ptr::null_mut()) }, 1),
-            INVALID
-        );
+        let nowhere = unsafe { Out::new(std::ptr::null_mut()) };
+        assert_eq!(sceRandomGetRandomNumber(nowhere, 1), INVALID);
         assert_eq!(sceRandomGetRandomNumber(out, 0), SceResult::OK);
         assert_eq!(out.cast::<[u8; 80]>().read(), Some([0; 80]));
         assert_eq!(sceRandomGetRandomNumber(out, 64), SceResult::OK);
