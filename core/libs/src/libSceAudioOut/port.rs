@@ -196,7 +196,10 @@ fn sleep_until(time: Instant) {
 }
 
 /// Pushes a grain, and waits until there is room for the next; null waits until all is played. Returns the number of samples.
-#[guest_fn(libSceAudioOut)]
+#[guest_fn(
+    libSceAudioOut,
+    partial = "that it returns the number of samples is not known for sure"
+)]
 pub(crate) extern "sysv64" fn sceAudioOutOutput(handle: i32, samples: In<u8>) -> SceResult {
     number(find(handle).map(|port| {
         let _one = port.pushing.lock().unwrap_or_else(PoisonError::into_inner);

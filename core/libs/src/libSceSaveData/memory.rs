@@ -150,7 +150,7 @@ fn body(body: impl FnOnce() -> Result<(), SaveError>) -> SceResult {
 #[guest_fn(
     libSceSaveData,
     libSceSaveData_native,
-    partial = "options are not read; up to 32 MiB"
+    partial = "options are not read; up to 32 MiB; where the slot's number lies is not known for sure"
 )]
 pub(crate) extern "sysv64" fn sceSaveDataSetupSaveDataMemory2(setup: In<Setup2>, out: Out<u64>) -> SceResult {
     body(|| {
@@ -167,7 +167,11 @@ pub(crate) extern "sysv64" fn sceSaveDataSetupSaveDataMemory2(setup: In<Setup2>,
 }
 
 /// Copies bytes, parameters and the picture out of a slot: what there are pointers for.
-#[guest_fn(libSceSaveData, libSceSaveData_native)]
+#[guest_fn(
+    libSceSaveData,
+    libSceSaveData_native,
+    partial = "where the slot's number lies is not known for sure"
+)]
 pub(crate) extern "sysv64" fn sceSaveDataGetSaveDataMemory2(access: In<Access2>) -> SceResult {
     body(|| {
         let access = access.read().ok_or(SaveError::Parameter)?;
@@ -189,7 +193,11 @@ pub(crate) extern "sysv64" fn sceSaveDataGetSaveDataMemory2(access: In<Access2>)
 }
 
 /// Copies bytes, parameters and the picture into a slot: what there are pointers for. They are on the disk when it returns.
-#[guest_fn(libSceSaveData, libSceSaveData_native)]
+#[guest_fn(
+    libSceSaveData,
+    libSceSaveData_native,
+    partial = "where the slot's number lies is not known for sure"
+)]
 pub(crate) extern "sysv64" fn sceSaveDataSetSaveDataMemory2(access: In<Access2>) -> SceResult {
     body(|| {
         let access = access.read().ok_or(SaveError::Parameter)?;
