@@ -38,13 +38,56 @@ pub fn relinked(eboot: &Path, runtime: &Path, conversion: &Conversion) -> Result
     let mut options = conversion.options(eboot, Path::new(""));
     let place = content.join(build_key(runtime, &options)?);
     let program = place.join("app");
-    if !program.is_file() {
+    let list = place.join(LIST);
+    // One at a time: another run of the same title may be at it.
+    fs::create_dir_all(&content).map_err(Failure::io("making the folder", &content))?;
+    let lock = content.join("lock");
+    let lock = File::create(&lock).map_err(Failure::io("opening", &lock))?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)
+        .map_err(|error| Failure::io("locking", &content)(error.into()))?;
+    if !is_whole(&place, &list) {
+        // Damaged, or half of it removed: made again from nothing.
+        match fs::remove_dir_all(&place) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(Failure::io("removing what is damaged at", &place)(error));
+            }
+            _ => {}
+        }
         options.output.clone_from(&program);
         relink(&options).map_err(Failure::relink(eboot))?;
+        let sizes = sizes(&place).map_err(Failure::io("looking at", &place))?;
+        relic_core::file::replace(&list, sizes.as_bytes()).map_err(Failure::io("writing", &list))?;
         remove_stale(&content, &place);
     }
     link_runtime(&place, runtime)?;
     Ok(program)
+}
+
+/// The file with the sizes of all others: it is written last.
+const LIST: &str = "files";
+
+/// Whether a relinked program is there with all its files as they were written, as far as their sizes tell.
+fn is_whole(place: &Path, list: &Path) -> bool {
+    fs::read_to_string(list).is_ok_and(|listed| sizes(place).is_ok_and(|found| found == listed))
+}
+
+/// A line for each file below `place`, but for the list and the link to the runtime library.
+fn sizes(place: &Path) -> io::Result<String> {
+    let mut open = vec![place.to_owned()];
+    let mut lines = Vec::new();
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            let (kind, path) = (entry.file_type()?, entry.path());
+            if kind.is_dir() {
+                open.push(path);
+            } else if kind.is_file() && path != place.join(LIST) {
+                lines.push(format!("{} {}\n", entry.metadata()?.len(), path.display()));
+            }
+        }
+    }
+    lines.sort();
+    Ok(lines.concat())
 }
 
 /// The cache's folder, absolute.

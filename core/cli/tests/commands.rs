@@ -717,6 +717,14 @@ fn run_passes_arguments_and_the_exit_code_and_relinks_once() {
     assert_eq!(run_it().0, Some(5));
     assert_eq!(files_below(&guest.path("cache")), made);
     assert_eq!(fs::metadata(program).unwrap().modified().unwrap(), time);
+    // What is damaged is made again, and never given to a shell.
+    for damage in ["", "echo a shell has run this", "\u{7f}ELF"] {
+        fs::write(program, damage).unwrap();
+        let (code, stdout, _) = run_it();
+        assert!(code == Some(5) && !stdout.contains("a shell"), "{stdout}");
+    }
+    fs::remove_file(program).unwrap();
+    assert_eq!(run_it().0, Some(5));
     // Another content is another program.
     let mut bytes = fs::read(guest.eboot()).unwrap();
     bytes.push(0);
