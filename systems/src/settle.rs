@@ -56,7 +56,9 @@ impl GpuRecording {
     pub fn submit(&mut self, device: &Device) -> Result<TimelineValue, SubmitError> {
         self.dirty = false;
         self.zones.end(&mut self.recorder);
-        let value = device.submit(&mut self.recorder)?;
+        let value = device
+            .submit(&mut self.recorder)
+            .inspect_err(|_| self.zones.discarded())?;
         self.zones.submitted(value.0);
         Ok(value)
     }

@@ -21,7 +21,7 @@ use relic_systems::{
         self, COMMANDS, DATA, Event, ExpectedImage, PlayError, PlayOptions, PlayReport, Scene, SceneBuilder,
         SceneSubmission,
         examine::{MinimiseError, diff, inspect, minimise},
-        file, packet, play, pm4cap,
+        file, packet, play, pm4cap, split,
     },
 };
 
@@ -161,6 +161,54 @@ fn a_capture_that_can_t_be_says_why_and_leaves_no_file() {
     assert!(short.faults[0].contains("frames 3 to 4"), "{:?}", short.faults);
     let report = replay(&scene::parse(&std::fs::read(&path).unwrap()).unwrap());
     assert!(report.passes() && report.outcomes.len() == 2, "{report:#?}");
+}
+
+/// A compute queue waits from before the first flip to behind the third.
+#[test]
+fn a_capture_begins_where_all_queues_are_idle_and_says_so() {
+    let label = GuestAddress(DATA);
+    let [low, high] = split(DATA);
+    let wait = packet(0x3C, &[3 | 1 << 4, low, high, 1, !0, 10]);
+    let mut scene = title();
+    scene.meta.push(("order".to_owned(), "overlap".to_owned()));
+    let flips: Vec<usize> = (0..scene.events.len())
+        .filter(|at| matches!(scene.events[*at], Event::Flip(_)))
+        .collect();
+    let write = |address, words: &[u32]| Event::Write {
+        address,
+        bytes: words.iter().flat_map(|word| word.to_le_bytes()).collect(),
+    };
+    let commands = GuestAddress(COMMANDS + 0x2000);
+    scene.events.insert(flips[2] + 1, write(label, &[1]));
+    let region = |start, size| Event::Region {
+        range: GuestRange::new(start, size),
+        pool: None,
+    };
+    let waiting = [
+        region(label, 0x1000),
+        region(commands, 0x1000),
+        write(commands, &wait),
+        Event::Submit(SceneSubmission {
+            queue: QueueId::compute(0, 0),
+            buffers: vec![(commands, wait.len() as u32)],
+        }),
+    ];
+    scene.events.splice(flips[0]..flips[0], waiting);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.scene");
+    let never = capture(&scene, 2, 3, &path).unwrap();
+    assert!(
+        never.faults[0].contains("from flip 1 to flip 3"),
+        "{:?}",
+        never.faults
+    );
+    assert!(!path.exists());
+    let late = capture(&scene, 2, 4, &path).unwrap();
+    assert!(late.faults[0].contains("frame 4, not 2"), "{:?}", late.faults);
+    let captured = scene::parse(&std::fs::read(&path).unwrap()).unwrap();
+    assert_eq!(captured.meta("frames"), Some("4..4"));
+    let report = replay(&captured);
+    assert!(report.passes() && report.outcomes.len() == 1, "{report:#?}");
 }
 
 #[test]

@@ -183,6 +183,12 @@ impl<W: Write> SceneWriter<W> {
     }
 
     fn chunk(&mut self, tag: [u8; 4], bytes: &[u8]) -> io::Result<()> {
+        if bytes.len() as u64 > LARGEST_CHUNK {
+            return Err(io::Error::other(format!(
+                "an event of {} bytes is larger than a scene can hold",
+                bytes.len()
+            )));
+        }
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(bytes)?;
         let packed = encoder.finish()?;

@@ -73,14 +73,6 @@ pub struct LoopTimes {
     pub native: Vec<Duration>,
 }
 
-impl LoopTimes {
-    /// Draws of a loop, as far as they were decoded.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.counters.draws + self.counters.dispatches
-    }
-}
-
 /// The value that `permille` of `times` stay under; 0 of none.
 #[must_use]
 pub fn percentile(times: impl IntoIterator<Item = Duration>, permille: usize) -> Duration {

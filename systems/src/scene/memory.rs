@@ -9,8 +9,9 @@ use relic_core::{
 
 use super::script::{Event, PAGE, Scene};
 
-/// Where in the pool pages lie that the scene has in none, so that it can be told who touches them.
-const PRIVATE: u64 = 1 << 44;
+/// Where in the pool pages lie that the scene has in none, so that it can be told who touches them: behind all that a scene
+/// may have there.
+const PRIVATE: u64 = 1 << 48;
 
 /// Guest memory, and the host pages behind it, at the scene's own addresses where those are free.
 pub struct SceneMemory {

@@ -112,6 +112,8 @@ enum State {
 struct Active {
     writer: SceneWriter<BufWriter<NamedTempFile>>,
     mirror: Mirror,
+    /// The first frame.
+    first: u64,
     /// The last frame that is complete.
     frame: Option<u64>,
 }
@@ -128,15 +130,22 @@ struct Mirror {
 
 /// In front of the messages: the GPU becomes idle, and the recording begins when its time has come.
 fn begin_recording(world: &mut World) {
-    let (waiting, first) = match world.resource::<SceneRecording>() {
-        SceneRecording {
-            state: State::Done, ..
-        } => return,
-        recording => (matches!(recording.state, State::Waiting), recording.request.first),
+    let recording = world.resource::<SceneRecording>();
+    let CaptureRequest { first, last, .. } = recording.request;
+    let waiting = match recording.state {
+        State::Done => return,
+        State::Waiting => true,
+        State::Recording(_) => false,
     };
-    let due = world.resource::<Counters>().flips + 1 >= first;
-    if waiting && !due {
+    let flips = world.resource::<Counters>().flips;
+    if waiting && flips + 1 < first {
         return;
+    }
+    if waiting && flips >= last {
+        let before = first - 1;
+        let reason =
+            format!("from flip {before} to flip {last} there was no moment at which all queues were idle");
+        return fail(world, &reason);
     }
     if let Err(reason) = wait_for_gpu(world) {
         return fail(world, &reason);
@@ -162,7 +171,15 @@ fn begin_recording(world: &mut World) {
         return;
     }
     match Active::begin(world) {
-        Ok(active) => world.resource_mut::<SceneRecording>().state = State::Recording(Box::new(active)),
+        Ok(active) => {
+            if active.first > first {
+                world.resource_mut::<Faults>().0.push(format!(
+                    "the capture begins with frame {}, not {first}: before, there was no moment at which all queues were idle",
+                    active.first
+                ));
+            }
+            world.resource_mut::<SceneRecording>().state = State::Recording(Box::new(active));
+        }
         Err(error) => fail(world, &error.to_string()),
     }
 }
@@ -185,7 +202,11 @@ fn record_step(world: &mut World) {
 fn record_flip(world: &mut World) {
     let flips = world.resource::<Counters>().flips;
     let last = world.resource::<SceneRecording>().request.last;
-    with_active(world, |active, world| active.flip(world, flips));
+    with_active(world, |active, world| match active.frame {
+        // No flip was shown in this run.
+        Some(frame) if frame == flips => Ok(()),
+        _ => active.flip(world, flips),
+    });
     if flips >= last {
         finish(world);
     }
@@ -207,10 +228,11 @@ fn close_recording(world: &mut World) {
                 "nothing was captured: the program has ended within the first frame of the capture".to_owned()
             }
             Some(frame) => {
+                let first = active.first;
                 finish(world);
                 format!(
-                    "the capture holds frames {} to {frame}, not {}: the program has ended",
-                    request.first, request.last
+                    "the capture holds frames {first} to {frame}, not {}: the program has ended",
+                    request.last
                 )
             }
         },
@@ -220,16 +242,24 @@ fn close_recording(world: &mut World) {
 }
 
 fn with_active(world: &mut World, step: impl FnOnce(&mut Active, &mut World) -> io::Result<()>) {
-    let state = &mut world.resource_mut::<SceneRecording>().state;
-    if !matches!(state, State::Recording(_)) {
-        return;
-    }
-    let State::Recording(mut active) = std::mem::replace(state, State::Done) else {
+    let Some(mut active) = take_active(world) else {
         return;
     };
     match step(&mut active, world) {
         Ok(()) => world.resource_mut::<SceneRecording>().state = State::Recording(active),
         Err(error) => fail(world, &error.to_string()),
+    }
+}
+
+/// What is being recorded. If anything is, it is over, unless it is put back.
+fn take_active(world: &mut World) -> Option<Box<Active>> {
+    let state = &mut world.resource_mut::<SceneRecording>().state;
+    match std::mem::replace(state, State::Done) {
+        State::Recording(active) => Some(active),
+        other => {
+            *state = other;
+            None
+        }
     }
 }
 
@@ -247,11 +277,8 @@ fn fail(world: &mut World, reason: &str) {
 
 /// Puts the file in its place.
 fn finish(world: &mut World) {
-    let mut recording = world.resource_mut::<SceneRecording>();
-    let path = recording.request.path.clone();
-    let State::Recording(active) = std::mem::replace(&mut recording.state, State::Done) else {
-        return;
-    };
+    let path = world.resource::<SceneRecording>().request.path.clone();
+    let Some(active) = take_active(world) else { return };
     let written = active
         .writer
         .finish()
@@ -322,6 +349,7 @@ impl Active {
     /// Begins the file: queues, video outputs, shaders and memory as they are.
     fn begin(world: &mut World) -> io::Result<Self> {
         let request = world.resource::<SceneRecording>().request.clone();
+        let first = world.resource::<Counters>().flips + 1;
         let folder = match request.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => std::path::Path::new("."),
@@ -333,7 +361,7 @@ impl Active {
             .tempfile_in(folder)?;
         let meta = [
             ("source", "relic capture".to_owned()),
-            ("frames", format!("{}..{}", request.first, request.last)),
+            ("frames", format!("{first}..{}", request.last)),
             ("order", "overlap".to_owned()),
         ];
         let meta = meta.map(|(key, value)| (key.to_owned(), value));
@@ -341,6 +369,7 @@ impl Active {
             // The chip's programs are of the first of both dialects, and its vertex programs are merged ones.
             writer: SceneWriter::new(BufWriter::new(file), 1010, true, u64::MAX, &meta)?,
             mirror: Mirror::default(),
+            first,
             frame: None,
         };
         active.scan(world)?;
@@ -466,16 +495,16 @@ impl Active {
 
     /// Images that only the device holds, as texels in memory.
     fn images(&mut self, world: &mut World) -> io::Result<()> {
-        let count = world.resource::<ImageStore>().count();
-        for index in 0..count {
-            let store = world.resource::<ImageStore>();
-            let Some(image) = store.images().nth(index).filter(|image| !image.follows_memory()) else {
-                continue;
-            };
-            let (image, planes) = (image.image.clone(), image.planes.clone());
-            for plane in &planes {
+        let store = world.resource::<ImageStore>();
+        let images: Vec<_> = store
+            .images()
+            .filter(|image| !image.follows_memory())
+            .map(|image| (image.image.clone(), image.planes.clone()))
+            .collect();
+        for (image, planes) in &images {
+            for plane in planes {
                 let written = if image.description().samples == vk::SampleCountFlags::TYPE_1 {
-                    tiled(world, &image, plane)
+                    tiled(world, image, plane)
                 } else {
                     Err("it has several samples a pixel".to_owned())
                 };
@@ -484,10 +513,10 @@ impl Active {
                         address: plane.range.start(),
                         bytes,
                     })?,
-                    Err(reason) => tracing::warn!(
+                    Err(reason) => world.resource_mut::<Faults>().0.push(format!(
                         "the capture lacks what the image at {} holds: {reason}",
                         plane.range.start()
-                    ),
+                    )),
                 }
             }
         }
