@@ -25,10 +25,15 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
 }
 
 fn main() -> io::Result<()> {
-    println!("cargo::rerun-if-changed=src");
-    println!("cargo::rerun-if-changed=build.rs");
     let mut found = Vec::new();
-    sources(Path::new("src"), &mut found)?;
+    // What it knows of formats and descriptors lies in the core; what writes its SPIR-V is a library of a locked version.
+    for folder in ["src", "../core/src/gpu"] {
+        sources(Path::new(folder), &mut found)?;
+        println!("cargo::rerun-if-changed={folder}");
+    }
+    found.push(PathBuf::from("../Cargo.lock"));
+    println!("cargo::rerun-if-changed=../Cargo.lock");
+    println!("cargo::rerun-if-changed=build.rs");
     found.sort();
     let mut sum = hash(0xcbf2_9ce4_8422_2325, env!("CARGO_PKG_VERSION").as_bytes());
     for path in found {

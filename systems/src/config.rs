@@ -166,10 +166,13 @@ impl Config {
                 screenshot: path("RELIC_SCREENSHOT"),
                 folder: path("RELIC_PICTURES"),
             },
-            shader_cache: match get("RELIC_SHADER_CACHE").as_deref().map(str::trim) {
-                None | Some("") => relic_core::file::cache_folder().map(|folder| folder.join("shaders")),
-                Some("0" | "false" | "off" | "no") => None,
-                Some(folder) => Some(PathBuf::from(folder)),
+            // A folder, unless it is a word that switches off.
+            shader_cache: match (path("RELIC_SHADER_CACHE"), switch("RELIC_SHADER_CACHE", true)) {
+                (Some(_), Ok(false)) => None,
+                (Some(folder), Err(_)) => Some(folder),
+                (None, _) | (_, Ok(true)) => {
+                    relic_core::file::cache_folder().map(|folder| folder.join("shaders"))
+                }
             },
             capture: match get("RELIC_CAPTURE").filter(|value| !value.is_empty()) {
                 None => None,
@@ -225,7 +228,8 @@ mod tests {
         }
         assert_eq!(read("RELIC_POOL_THREADS", "1").unwrap().pool_threads, Some(1));
         let cache = |value| read("RELIC_SHADER_CACHE", value).unwrap().shader_cache;
-        assert_eq!(cache("off"), None);
+        assert_eq!((cache("off"), cache("No")), (None, None));
+        assert_eq!(cache("on"), cache(""));
         assert_eq!(cache("/x"), Some(PathBuf::from("/x")));
         let capture = read("RELIC_CAPTURE", "3..5").unwrap().capture.unwrap();
         assert_eq!((capture.first, capture.last), (3, 5));

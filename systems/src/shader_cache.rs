@@ -36,7 +36,7 @@ use crate::{gpu::Gpu, prepare::pipelines::PipelineStore, shader_pool::ShaderPool
 pub const STAGES: &str = "stages.pack";
 /// Name of the folder with packs of others.
 pub const PREBUILT: &str = "prebuilt";
-/// The pack's kind of entry.
+/// The pack's kind of entry: another number for each change of [`StageModule`].
 const STAGE: u32 = 1;
 /// Bytes of a checksum.
 const SUM: usize = 32;

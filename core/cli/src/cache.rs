@@ -1,10 +1,14 @@
 //! Where `relic run` keeps relinked programs.
 //!
 //! ```text
-//! <cache>/programs/<hash of the title>/<hash of everything else>/app
-//!                                                               app0/
-//!                                                               libs/librelic.so -> the runtime library
+//! <cache>/programs/<hash of the title>/lock
+//!                                      <hash of everything else>/app
+//!                                                                app0/
+//!                                                                libs/librelic.so -> the runtime library
+//!                                                                files
 //! ```
+//!
+//! `files` has the sizes of all others: where they are not so, the program is relinked. `lock` is held meanwhile.
 //!
 //! The title is its executable with its modules. "Everything else" is how it is converted, with the contents of the patch
 //! file, and the version, and place, size and time of this program and of the runtime library: after an update nothing

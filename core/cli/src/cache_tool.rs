@@ -8,7 +8,7 @@ use std::{
 };
 
 use relic_core::pack::{Pack, PackStatistics};
-use relic_systems::shader_cache::STAGES;
+use relic_systems::{config::Config, shader_cache::STAGES};
 
 use crate::{EXIT_FAILED, cache, failure::Failure, output};
 
@@ -48,12 +48,13 @@ enum Command {
 /// When a file can't be read or written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let own = cache::folder()?;
-    let variable = std::env::var_os("RELIC_SHADER_CACHE").filter(|value| Path::new(value).is_absolute());
-    let shaders = arguments
-        .shaders
-        .clone()
-        .or(variable.map(PathBuf::from))
-        .unwrap_or_else(|| own.join("shaders"));
+    let config = Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
+    let Some(shaders) = arguments.shaders.clone().or(config.shader_cache) else {
+        return Err(Failure::refused(
+            "RELIC_SHADER_CACHE says that no shaders are kept".to_owned(),
+            "unset it, or name their folder with --shaders",
+        ));
+    };
     let path = shaders.join(STAGES);
     match &arguments.command {
         Command::Stats => {

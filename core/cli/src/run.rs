@@ -59,8 +59,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let eboot = executable(&arguments.eboot)?;
     // The program reads these too, but only once it needs the GPU.
-    Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
-    let variables = variables(arguments, &eboot)?;
+    let config = Config::from_environment().map_err(Failure::work("reading the RELIC_ variables"))?;
+    let variables = variables(arguments, &eboot, config.shader_cache.as_deref())?;
     let runtime = runtime_library::find(None)?;
     let program = cache::relinked(&eboot, &runtime, &arguments.conversion)?;
     if !arguments.headless {
@@ -120,8 +120,19 @@ fn frames(text: &str) -> Result<(u64, u64), String> {
 }
 
 /// The options as the runtime library reads them. Paths are made absolute: the program runs in another folder.
-fn variables(arguments: &Arguments, eboot: &Path) -> Result<Vec<(&'static str, OsString)>, Failure> {
+fn variables(
+    arguments: &Arguments,
+    eboot: &Path,
+    shader_cache: Option<&Path>,
+) -> Result<Vec<(&'static str, OsString)>, Failure> {
     let mut variables = Vec::new();
+    let shader_cache = match shader_cache {
+        Some(folder) => std::path::absolute(folder)
+            .map_err(Failure::io("finding", folder))?
+            .into_os_string(),
+        None => "off".into(),
+    };
+    variables.push(("RELIC_SHADER_CACHE", shader_cache));
     if let Some(frames) = arguments.frames {
         variables.push(("RELIC_FRAMES", frames.to_string().into()));
     }

@@ -5,92 +5,19 @@
     reason = "a test's helpers may fail like the test itself"
 )]
 
+#[path = "common/guest.rs"]
+mod guest;
+
+mod common;
+
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
 };
 
-use relic_tests::{kit::Kit, runtime_library};
-use tempfile::TempDir;
-
-fn relic() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relic"));
-    // What the developer has set must not decide.
-    for name in [
-        "RELIC_GPU",
-        "RELIC_LOG",
-        "RELIC_TIMES",
-        "RELIC_FRAMES",
-        "RELIC_RUNTIME_LIBRARY",
-    ] {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn run(command: &mut Command) -> (Option<i32>, String, String) {
-    let Output {
-        status,
-        stdout,
-        stderr,
-    } = command.output().unwrap();
-    (
-        status.code(),
-        String::from_utf8_lossy(&stdout).into_owned(),
-        String::from_utf8_lossy(&stderr).into_owned(),
-    )
-}
-
-/// A guest program, relinking and running it: everything in one folder that goes away.
-struct Guest {
-    folder: TempDir,
-    runtime: PathBuf,
-}
-
-impl Guest {
-    /// Builds a guest of tests/guests, or from a source text. `None` where there is no toolchain, which is said.
-    fn build(guest: &str, source: Option<&str>) -> Option<Self> {
-        let kit = match Kit::new() {
-            Ok(kit) => kit,
-            Err(error) => {
-                eprintln!("SKIPPED: {error}");
-                return None;
-            }
-        };
-        let folder = tempfile::tempdir().unwrap();
-        let sources = match source {
-            None => kit.guest(guest),
-            Some(text) => {
-                let sources = folder.path().join("source");
-                fs::create_dir(&sources).unwrap();
-                fs::write(sources.join("main.c"), text).unwrap();
-                sources
-            }
-        };
-        kit.build_guest(&sources, &folder.path().join("title")).unwrap();
-        Some(Self {
-            folder,
-            runtime: runtime_library().unwrap(),
-        })
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    fn eboot(&self) -> PathBuf {
-        self.path("title/eboot.bin")
-    }
-
-    fn relic(&self) -> Command {
-        let mut command = relic();
-        command
-            .env("RELIC_RUNTIME_LIBRARY", &self.runtime)
-            .env("RELIC_CACHE", self.path("cache"));
-        command
-    }
-}
+use common::{relic, run};
+use guest::Guest;
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -749,143 +676,6 @@ fn a_signal_becomes_128_and_its_number() {
         let (code, _, stderr) = run(guest.relic().args(["run", "--headless"]).arg(guest.eboot()));
         assert_eq!(code, Some(128 + signal), "{name}: {stderr}");
         assert_eq!(stderr.contains("SIGSEGV"), name == "fault", "{stderr}");
-    }
-}
-
-#[test]
-fn what_is_kept_between_runs_is_looked_after() {
-    if run(relic().arg("gpu")).0 != Some(0) {
-        eprintln!("SKIPPED: no GPU, and no lavapipe");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    let shaders = folder.path().join("shaders");
-    let cache = |arguments: &[&str]| {
-        run(relic()
-            .env("RELIC_CACHE", folder.path())
-            .env_remove("RELIC_SHADER_CACHE")
-            .arg("cache")
-            .args(arguments))
-    };
-    let (code, _, stderr) = cache(&["verify"]);
-    assert!(code == Some(2) && stderr.contains("no shaders"), "{stderr}");
-    let scene = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/scenes/small_triangle.pm4cap");
-    let play = || {
-        let (code, stdout, _) = run(relic()
-            .env("RELIC_SHADER_CACHE", &shaders)
-            .args(["replay", "--headless", "--report", "json"])
-            .arg(&scene));
-        assert_eq!(code, Some(0), "{stdout}");
-        let report: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-        let counters = report[0]["counters"].as_array().unwrap();
-        let kept = counters
-            .iter()
-            .find(|counter| counter[0] == "stages_kept")
-            .unwrap();
-        kept[1].as_u64().unwrap()
-    };
-    assert_eq!((play(), play()), (0, 2));
-    let (code, stdout, _) = cache(&["stats"]);
-    assert_eq!(code, Some(0));
-    assert!(
-        stdout.contains(": 2 shaders") && stdout.contains("of the driver's"),
-        "{stdout}"
-    );
-    assert_eq!(cache(&["verify"]).0, Some(0));
-    fs::create_dir(shaders.join("prebuilt")).unwrap();
-    let pack = shaders.join("prebuilt/a.pack").display().to_string();
-    assert_eq!(cache(&["export", "-o", &pack]).0, Some(0));
-    assert_eq!(
-        cache(&["export", "-o", &pack]).0,
-        Some(2),
-        "nothing is written over"
-    );
-    let (code, stdout, _) = cache(&["prune", "--keep", "0"]);
-    assert!(code == Some(0) && stdout.contains(": 0 shaders"), "{stdout}");
-    assert_eq!(play(), 2, "from the pack of others");
-    let mut bytes = fs::read(&pack).unwrap();
-    let at = bytes.len() - 50;
-    bytes[at] ^= 1;
-    fs::write(shaders.join("stages.pack"), bytes).unwrap();
-    let (code, stdout, _) = cache(&["verify"]);
-    assert!(code == Some(2) && stdout.contains("1 damaged"), "{stdout}");
-}
-
-#[test]
-fn frames_of_a_running_program_become_a_scene() {
-    if run(relic().arg("gpu")).0 != Some(0) {
-        eprintln!("SKIPPED: no GPU, and no lavapipe");
-        return;
-    }
-    let Some(guest) = Guest::build("triangle", None) else {
-        return;
-    };
-    let scene = |name: &str| guest.path(name).display().to_string();
-    for (frames, count) in [("1..3", 3), ("5..6", 2)] {
-        let (code, stdout, stderr) = run(guest
-            .relic()
-            .args([
-                "run",
-                "--headless",
-                "--frames",
-                "8",
-                "--capture",
-                frames,
-                "--capture-file",
-            ])
-            .arg(scene("a.scene"))
-            .arg(guest.eboot()));
-        assert_eq!(code, Some(0), "{stdout} {stderr}");
-        let (code, stdout, stderr) = run(relic().args(["replay", "--headless", &scene("a.scene")]));
-        assert_eq!(code, Some(0), "{stdout} {stderr}");
-        let compared = stdout
-            .lines()
-            .filter(|line| line.contains("flip") && line.contains(" ok "));
-        assert_eq!(compared.count(), count, "{stdout}");
-    }
-    let (code, stdout, _) = run(relic().args(["scene", "inspect", "--json", &scene("a.scene")]));
-    let found: serde_json::Value = serde_json::from_str(&stdout).unwrap();
-    assert_eq!(code, Some(0));
-    assert_eq!(found["frames"][0]["number"], 5);
-    assert!(
-        found["packets"]
-            .as_object()
-            .is_some_and(|packets| packets.len() > 5),
-        "{found}"
-    );
-    let (code, stdout, _) = run(relic().args(["scene", "validate", &scene("a.scene")]));
-    assert_eq!((code, stdout.ends_with(": ok\n")), (Some(0), true), "{stdout}");
-    let minimised = run(relic().args(["scene", "minimise", &scene("a.scene"), "-o", &scene("b.scene")]));
-    if minimised.0 == Some(2) && minimised.2.contains("--gpu llvmpipe") {
-        return;
-    }
-    assert_eq!(minimised.0, Some(0), "{minimised:?}");
-    let size = |name| fs::metadata(guest.path(name)).unwrap().len();
-    assert!(size("b.scene") < size("a.scene"));
-    assert_eq!(
-        run(relic().args(["replay", "--headless", &scene("b.scene")])).0,
-        Some(0)
-    );
-    let (code, stdout, _) = run(relic().args(["scene", "diff", &scene("a.scene"), &scene("b.scene")]));
-    assert!(code == Some(2) && stdout.contains("memory from"), "{stdout}");
-    assert_eq!(
-        run(relic().args(["scene", "diff", &scene("b.scene"), &scene("b.scene")])).0,
-        Some(0)
-    );
-    let mut bytes = fs::read(guest.path("b.scene")).unwrap();
-    bytes[1000] ^= 1;
-    fs::write(guest.path("b.scene"), bytes).unwrap();
-    let (code, stdout, _) = run(relic().args(["scene", "validate", &scene("b.scene"), &scene("a.scene")]));
-    assert_eq!(code, Some(2));
-    assert!(
-        stdout.contains("damaged") && stdout.contains("a.scene: ok"),
-        "{stdout}"
-    );
-    for wrong in ["0", "4..2", "x"] {
-        assert_eq!(
-            run(guest.relic().args(["run", "--capture", wrong]).arg(guest.eboot())).0,
-            Some(1)
-        );
     }
 }
 

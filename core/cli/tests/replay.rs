@@ -5,33 +5,24 @@
     reason = "a test's helpers may fail like the test itself"
 )]
 
+#[path = "common/gpu.rs"]
+mod gpu;
+
+mod common;
+
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
 
+use common::{relic, run};
+use gpu::has_gpu;
 use serde_json::Value;
-
-fn relic() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_relic"));
-    // What the developer has set must not decide.
-    for name in ["RELIC_GPU", "RELIC_LOG", "RELIC_TIMES", "RELIC_FRAMES"] {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn run(command: &mut Command) -> (Option<i32>, String, String) {
-    let output = command.output().unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
 
 /// `None`, which is said, where nothing can play a scene.
 fn replay() -> Option<Command> {
-    if run(relic().arg("gpu")).0 != Some(0) {
-        eprintln!("SKIPPED: no GPU, and no lavapipe");
+    if !has_gpu() {
         return None;
     }
     let mut command = relic();

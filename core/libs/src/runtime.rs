@@ -3,6 +3,7 @@
 
 use std::{
     fmt::Write as _,
+    io,
     sync::{Arc, Mutex, OnceLock, PoisonError, mpsc},
     time::Duration,
 };
@@ -13,6 +14,8 @@ use relic_systems::{
     live::{self, LiveOptions},
     runtime::{RunReport, RuntimeHandle},
 };
+
+use tracing_subscriber::EnvFilter;
 
 use crate::{libSceAgcDriver, libSceVideoOut, log, process, report};
 
@@ -53,8 +56,36 @@ pub(crate) fn send_if_running(message: Message) {
     }
 }
 
+/// Puts the runtime's own log lines into the program's log: those that `RELIC_LOG` asks for, warnings by default.
+fn hear() {
+    struct ToLog;
+
+    impl io::Write for ToLog {
+        /// One line a call.
+        fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+            log::warn(format_args!("{}", String::from_utf8_lossy(line.trim_ascii())));
+            Ok(line.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    let filter = EnvFilter::try_from_env("RELIC_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    // A program that has set its own, by Rust code of its own, keeps it.
+    let _ = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .without_time()
+        .with_target(false)
+        .with_writer(|| ToLog)
+        .try_init();
+}
+
 /// Starts the runtime, or ends the program: what it would draw, and every label it would wait for, would be missing.
 fn start() -> Runtime {
+    hear();
     let options = LiveOptions {
         memory: Arc::clone(process::memory()),
         sink: Arc::new(GuestSide),
