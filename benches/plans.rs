@@ -10,10 +10,11 @@ use std::{
 
 use relic_benches::{
     Subject, measure, median,
-    scenes::{Case, load, packet_table, shader_captures},
+    scenes::{Case, load, shader_captures},
 };
 use relic_core::MemoryReader;
 use relic_recompiler::{Batch, Evaluation, Inputs, Scratch, Tape, evaluate};
+use relic_systems::runtime::packet_table;
 
 /// Goals: how many times faster than the evaluator, nanoseconds a node, bytes.
 const TAPE_RATIO: f64 = 4.0;
@@ -134,12 +135,12 @@ fn main() -> ExitCode {
         println!("plans: not measured: RELIC_SCENES names no folder of recorded scenes");
         return ExitCode::SUCCESS;
     };
-    let table = packet_table().unwrap_or_else(|error| fail(&error));
+    let table = packet_table().unwrap_or_else(|errors| fail(&errors.to_string()));
     let mut all = Vec::new();
     let mut unmeasured = 0;
     for file in files(&folder) {
         let load = load(&file, &table).unwrap_or_else(|error| fail(&format!("{}: {error}", file.display())));
-        let reader = load.memory.reader();
+        let reader = load.reader();
         for case in &load.cases {
             match time(case, &reader) {
                 Some(times) => all.push((file.clone(), times)),

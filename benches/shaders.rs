@@ -4,13 +4,11 @@
 //! (`RADV_FORCE_FAMILY`). `RELIC_EACH=1` lists every shader, `RELIC_SHADERS_OUT` names a folder for the modules.
 
 use std::{
-    alloc::{GlobalAlloc, Layout, System},
     collections::BTreeMap,
     fs,
     hint::black_box,
     path::{Path, PathBuf},
     process::ExitCode,
-    sync::atomic::{AtomicU64, Ordering},
     time::Instant,
 };
 
@@ -18,14 +16,15 @@ use relic_benches::{
     Subject,
     driver::Driver,
     measure, median,
-    scenes::{Case, Load, load, packet_table, shader_captures},
+    scenes::{Case, Load, load, shader_captures},
 };
 use relic_core::gpu::ImageDescriptor;
 use relic_recompiler::{
     BufferShape, DescriptorKind, Evaluation, Features, FlatLocation, Inputs, Profile, Program, ShaderBinary,
     Specialization, Stage, StageRegisters, analyse, evaluate,
 };
-use relic_systems::prepare::surface::image_shape;
+use relic_systems::{prepare::surface::image_shape, runtime::packet_table};
+use relic_tests::counting::{Counting, allocations};
 use rspirv::{binary::Assemble, spirv::Op};
 
 /// Goals.
@@ -35,30 +34,6 @@ const TRANSLATION: f64 = 0.1;
 const INSTRUCTION_US: f64 = 0.4;
 /// Runs of which the least time of a pass counts.
 const PASS_ROUNDS: u32 = 5;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: everything is the system's allocator; the count changes nothing of it.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps `alloc`'s contract.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps `dealloc`'s contract, and the pointer came from the same allocator.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: as above.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -160,7 +135,7 @@ fn specialization(
     push: u32,
 ) -> Option<Specialization> {
     let plan = program.plan();
-    let reader = load.memory.reader();
+    let reader = load.reader();
     let inputs = Inputs {
         user_data: case.rows.first()?,
         shader_base: case.address,
@@ -253,9 +228,9 @@ fn pair(file: &Path, case: &Case, load: &Load, base: u32, push: u32) -> Option<(
     let shapes = specialization(case, &program, load, base, push)?;
     let artifact = program.specialise(&shapes).ok()?;
     let first = start.elapsed().as_secs_f64() * 1e6;
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations();
     let again = analyse(&binary, &profile).ok()?.specialise(&shapes).ok()?;
-    let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    let allocations = allocations() - before;
     black_box(&again);
     let hot = measure(
         &mut [Subject {
@@ -312,7 +287,7 @@ fn main() -> ExitCode {
         println!("shaders: not measured: RELIC_SCENES names no folder of recorded scenes");
         return ExitCode::SUCCESS;
     };
-    let table = packet_table().unwrap_or_else(|error| fail(&error));
+    let table = packet_table().unwrap_or_else(|errors| fail(&errors.to_string()));
     let driver = Driver::open();
     let mut pairs: Vec<Pair> = Vec::new();
     let mut missing = Vec::new();

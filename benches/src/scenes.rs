@@ -13,15 +13,14 @@ use relic_components::{
     queue::{CommandCursor, PacketState, PendingSubmissions},
     work::{InFlightWrites, PendingLabels},
 };
-use relic_core::{GuestAddress, GuestMemory, QueueId, SubmissionId, memory::HostMapping};
+use relic_core::{GuestAddress, MemoryReader, QueueId, SubmissionId};
 use relic_recompiler::{Dialect, Profile, Program, ShaderBinary, analyse};
-use relic_schedules::{PacketTable, RuntimeBuilder};
+use relic_schedules::PacketTable;
 use relic_systems::{
     capture::{compute_key, pixel_key, vertex_key},
     decode::walk_queue,
-    packets::PacketsPlugin,
     programs::ProgramKey,
-    scene::{self, Event, Scene},
+    scene::{self, Event, SceneSubmission, memory::SceneMemory},
 };
 
 /// A program and the user data of draws that run it.
@@ -36,17 +35,6 @@ pub struct Case {
     pub code: Vec<u32>,
     /// User data of each draw or dispatch that runs it.
     pub rows: Vec<Vec<u32>>,
-}
-
-/// The packets that command streams are decoded by.
-///
-/// # Errors
-/// A table that contradicts itself.
-pub fn packet_table() -> Result<PacketTable, String> {
-    let mut builder = RuntimeBuilder::new();
-    builder.add_plugin(&PacketsPlugin);
-    let runtime = builder.build().map_err(|errors| errors.to_string())?;
-    Ok(runtime.world().resource::<PacketTable>().clone())
 }
 
 /// The captures of single shaders in a folder of scenes, in order.
@@ -64,11 +52,17 @@ pub fn shader_captures(folder: &Path) -> Vec<PathBuf> {
 
 /// The programs of a scene's submissions, with the memory that its first one meets.
 pub struct Load {
-    /// Its memory.
-    pub memory: GuestMemory,
     /// Its programs.
     pub cases: Vec<Case>,
-    _mappings: Vec<HostMapping>,
+    memory: SceneMemory,
+}
+
+impl Load {
+    /// A reader of its memory.
+    #[must_use]
+    pub fn reader(&self) -> MemoryReader {
+        self.memory.memory().reader()
+    }
 }
 
 /// Reads a capture, up to its first submission.
@@ -78,30 +72,16 @@ pub struct Load {
 pub fn load(file: &Path, table: &PacketTable) -> Result<Load, String> {
     let bytes = fs::read(file).map_err(|error| error.to_string())?;
     let scene = scene::parse(&bytes).map_err(|error| error.to_string())?;
-    let memory = GuestMemory::new();
-    let mut mappings = Vec::new();
+    let mut memory = SceneMemory::new(&scene);
     let mut rows: HashMap<ProgramKey, Vec<Vec<u32>>> = HashMap::new();
     for event in &scene.events {
-        match event {
-            Event::Region { range, .. } => {
-                let mapping = HostMapping::new(*range).map_err(|error| error.to_string())?;
-                // SAFETY: the mapping lives as long as the memory, in `Load`.
-                unsafe { memory.map(*range, mapping.as_ptr(), true, "scene") }
-                    .map_err(|error| error.to_string())?;
-                mappings.push(mapping);
-            }
-            Event::Write { address, bytes } => memory
-                .reader()
-                .write_bytes(GuestAddress(address.0 & scene.address_mask), bytes)
-                .map_err(|error| error.to_string())?,
-            Event::Submit(_) => {
-                collect(&scene, event, &memory, table, &mut rows);
-                break;
-            }
-            _ => {}
+        if let Event::Submit(submission) = event {
+            collect(submission, &memory, table, &mut rows);
+            break;
         }
+        memory.apply(&scene, event)?;
     }
-    let reader = memory.reader();
+    let reader = memory.memory().reader();
     let cases = rows.into_iter().filter_map(|(key, rows)| {
         let region = reader.region(key.address)?.range();
         let mut code = vec![0; ((region.end().0 - key.address.0) / 4).min(1 << 14) as usize];
@@ -135,23 +115,19 @@ pub fn load(file: &Path, table: &PacketTable) -> Result<Load, String> {
             rows,
         })
     });
-    let cases = cases.collect();
     Ok(Load {
+        cases: cases.collect(),
         memory,
-        cases,
-        _mappings: mappings,
     })
 }
 
 /// Decodes a submission and sorts its draws and dispatches by program.
 fn collect(
-    scene: &Scene,
-    event: &Event,
-    memory: &GuestMemory,
+    submission: &SceneSubmission,
+    memory: &SceneMemory,
     table: &PacketTable,
     rows: &mut HashMap<ProgramKey, Vec<Vec<u32>>>,
 ) {
-    let Event::Submit(submission) = event else { return };
     let mut pending = PendingSubmissions::default();
     pending.0.push_back(Submission {
         id: SubmissionId(1),
@@ -160,7 +136,7 @@ fn collect(
             .buffers
             .iter()
             .map(|(address, words)| CommandBuffer {
-                address: GuestAddress(address.0 & scene.address_mask),
+                address: memory.address(*address),
                 words: *words,
             })
             .collect(),
@@ -173,7 +149,7 @@ fn collect(
     let _ = walk_queue(
         QueueId::GRAPHICS,
         table,
-        &memory.reader(),
+        &memory.memory().reader(),
         (&mut CommandCursor::default(), &mut pending),
         (&mut RegisterBanks::default(), &mut PacketState::default()),
         (&mut Commands::default(), &mut Accesses::default(), &mut columns),

@@ -57,6 +57,8 @@ pub fn run_with(
         let mut command = Command::new(program);
         command
             .args(arguments)
+            // What earlier runs have left must not decide.
+            .env("RELIC_SHADER_CACHE", "off")
             .envs(variables.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

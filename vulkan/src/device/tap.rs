@@ -2,7 +2,7 @@
 //! recorded once more without the work of finding out which they are. That is what recording costs at least.
 //!
 //! The functions of a tapped device's table note their arguments while commands are kept, and call the driver's in any
-//! case. One process has one tap: all tapped devices share it.
+//! case. One process has one tap: all tapped devices share it. Timestamps and labels, which only tools ask for, are not kept.
 
 #![expect(
     clippy::undocumented_unsafe_blocks,
@@ -234,6 +234,34 @@ taps! {
         => driver {
             let regions = unsafe { copied(regions, count) };
             Box::new(move |command| unsafe { driver(command, from, to, layout, count, regions.as_ptr()) })
+        };
+    copy_image_to_buffer: PFN_vkCmdCopyImageToBuffer = b"vkCmdCopyImageToBuffer",
+        (from: vk::Image, layout: vk::ImageLayout, to: vk::Buffer, count: u32, regions: *const vk::BufferImageCopy)
+        => driver {
+            let regions = unsafe { copied(regions, count) };
+            Box::new(move |command| unsafe { driver(command, from, layout, to, count, regions.as_ptr()) })
+        };
+    copy_image: PFN_vkCmdCopyImage = b"vkCmdCopyImage",
+        (from: vk::Image, old: vk::ImageLayout, to: vk::Image, new: vk::ImageLayout, count: u32,
+         regions: *const vk::ImageCopy) => driver {
+            let regions = unsafe { copied(regions, count) };
+            Box::new(move |command| unsafe { driver(command, from, old, to, new, count, regions.as_ptr()) })
+        };
+    clear_colour: PFN_vkCmdClearColorImage = b"vkCmdClearColorImage",
+        (image: vk::Image, layout: vk::ImageLayout, colour: *const vk::ClearColorValue, count: u32,
+         ranges: *const vk::ImageSubresourceRange) => driver {
+            let (colour, ranges) = unsafe { (*colour, copied(ranges, count)) };
+            Box::new(move |command| unsafe {
+                driver(command, image, layout, &raw const colour, count, ranges.as_ptr());
+            })
+        };
+    clear_depth: PFN_vkCmdClearDepthStencilImage = b"vkCmdClearDepthStencilImage",
+        (image: vk::Image, layout: vk::ImageLayout, depth: *const vk::ClearDepthStencilValue, count: u32,
+         ranges: *const vk::ImageSubresourceRange) => driver {
+            let (depth, ranges) = unsafe { (*depth, copied(ranges, count)) };
+            Box::new(move |command| unsafe {
+                driver(command, image, layout, &raw const depth, count, ranges.as_ptr());
+            })
         };
     bind_descriptor_sets: PFN_vkCmdBindDescriptorSets = b"vkCmdBindDescriptorSets",
         (point: vk::PipelineBindPoint, layout: vk::PipelineLayout, first: u32, count: u32,

@@ -5,51 +5,21 @@
     reason = "a test's helpers may fail like the test itself"
 )]
 
-#[path = "common/device.rs"]
-mod device;
+use std::cell::RefCell;
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::RefCell,
-    sync::atomic::{AtomicU64, Ordering},
-};
-
-use device::device;
 use relic_core::{GuestAddress, GuestRange};
 use relic_systems::{
     config::Config,
+    gpu::open_device,
     scene::{Event, PlayOptions, SceneBuilder, Until, packet, play, pm4cap, split},
 };
-
-struct Counting;
-
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
-
-// SAFETY: the system's allocator does the work.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
+use relic_tests::counting::{Counting, allocations};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
 /// Allocations of a warm loop of a scene whose last packet comes `times` times.
-fn allocations(file: &[u8], packets: &[Vec<u32>], times: usize) -> u64 {
+fn of_a_loop(file: &[u8], packets: &[Vec<u32>], times: usize) -> u64 {
     let mut scene = pm4cap::parse(file).unwrap();
     let again = SceneBuilder::new()
         .submit(0, &vec![packets.concat(); times])
@@ -73,12 +43,15 @@ fn allocations(file: &[u8], packets: &[Vec<u32>], times: usize) -> u64 {
         }
     }
     let counts = RefCell::new(Vec::with_capacity(LOOPS as usize + 1));
-    let each = || counts.borrow_mut().push(ALLOCATIONS.load(Ordering::Relaxed));
+    let each = || counts.borrow_mut().push(allocations());
     let options = PlayOptions {
         loops: LOOPS,
         until: Until::Render,
         each_loop: &each,
-        ..PlayOptions::new(Config::default(), device())
+        ..PlayOptions::new(
+            Config::default(),
+            open_device(true, std::env::var("RELIC_GPU").ok()).unwrap(),
+        )
     };
     let report = play(&scene, &options).unwrap();
     assert_eq!(report.faults, Vec::<String>::new());
@@ -115,7 +88,7 @@ fn a_warm_draw_or_dispatch_allocates_nothing() {
             &dispatch[..],
         ),
     ] {
-        let (few, many) = (allocations(file, packets, 100), allocations(file, packets, 1100));
+        let (few, many) = (of_a_loop(file, packets, 100), of_a_loop(file, packets, 1100));
         assert!(
             many <= few + 1000 / CHUNK,
             "100 {name}: {few} allocations, 1100: {many}"
