@@ -5,7 +5,7 @@
 //! turns: a barrier then stands between a write and its reads only. Words are written again two exchanges later, and
 //! nobody gets that far before all have read, for the exchange between has a barrier of its own.
 
-use super::memory::Place;
+use super::atomic::Place;
 use super::{Emitted, Emitter};
 use crate::binary::StageRegisters;
 use crate::ir::{Atomic, Inst, Op, Type, Value};

@@ -2,7 +2,7 @@
 //!
 //! Cube maps are bound as arrays of their faces: the guest computes face and coordinates itself.
 
-use super::memory::Place;
+use super::atomic::Place;
 use super::{Emitted, Emitter, Texel};
 use crate::binary::Features;
 use crate::ir::{AccessKind, ImageOp, Inst, Level, Type, Value};

@@ -1,6 +1,7 @@
 //! IR to SPIR-V.
 
 mod arithmetic;
+mod atomic;
 mod exchange;
 mod float_controls;
 mod format;
@@ -8,6 +9,7 @@ mod image;
 mod lanes;
 mod memory;
 mod pointer;
+mod shared;
 mod stage;
 mod strip;
 mod types;

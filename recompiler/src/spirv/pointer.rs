@@ -1,6 +1,6 @@
 //! Guest pointers: looked up in the page table, then followed as device addresses.
 
-use super::memory::Place;
+use super::atomic::Place;
 use super::view::View;
 use super::{Emitted, Emitter};
 use crate::binary::Features;
