@@ -212,13 +212,12 @@ impl ShaderCache {
     fn load_pipelines(&self, device: &Device) {
         let path = self.pipelines_of(device);
         let Ok(bytes) = fs::read(&path) else { return };
-        match bytes.split_at_checked(SUM) {
-            Some((sum, data)) if Sha256::digest(data)[..] == *sum => {
-                if let Err(error) = device.add_pipeline_cache(data) {
-                    tracing::warn!("{} is not used: {error}", path.display());
-                }
-            }
-            _ => tracing::warn!("{} is damaged and is not used", path.display()),
+        let Some(data) = unsealed(&bytes) else {
+            tracing::warn!("{} is damaged and is not used", path.display());
+            return;
+        };
+        if let Err(error) = device.add_pipeline_cache(data) {
+            tracing::warn!("{} is not used: {error}", path.display());
         }
     }
 
@@ -227,15 +226,24 @@ impl ShaderCache {
         let stored = device
             .pipeline_cache()
             .map_err(io::Error::other)
-            .and_then(|data| {
-                let mut bytes = Sha256::digest(&data).to_vec();
-                bytes.extend_from_slice(&data);
-                relic_core::file::replace(&path, &bytes)
-            });
+            .and_then(|data| relic_core::file::replace(&path, &sealed(&data)));
         if let Err(error) = stored {
             tracing::warn!("{} can't be written: {error}", path.display());
         }
     }
+}
+
+/// Data behind their checksum.
+fn sealed(data: &[u8]) -> Vec<u8> {
+    let mut bytes = Sha256::digest(data).to_vec();
+    bytes.extend_from_slice(data);
+    bytes
+}
+
+/// The data, if they are those that were sealed.
+fn unsealed(bytes: &[u8]) -> Option<&[u8]> {
+    let (sum, data) = bytes.split_at_checked(SUM)?;
+    (Sha256::digest(data)[..] == *sum).then_some(data)
 }
 
 /// The cache, where there is one.
@@ -296,5 +304,22 @@ pub(crate) fn close_shaders(gpu: Res<Gpu>, mut pipelines: ResMut<PipelineStore>)
         && pipelines.grown_by(1)
     {
         cache.store_pipelines(&gpu.device);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn damaged_data_are_not_used() {
+        let whole = sealed(b"pipelines");
+        assert_eq!(unsealed(&whole), Some(&b"pipelines"[..]));
+        for at in 0..whole.len() {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            assert_eq!(unsealed(&bytes), None, "{at}");
+            assert_eq!(unsealed(&whole[..at]), None, "{at}");
+        }
     }
 }

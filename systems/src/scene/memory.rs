@@ -211,4 +211,32 @@ mod tests {
         let error = memory.apply(&scene, &outside).unwrap_err();
         assert!(error.contains("not mapped"), "{error}");
     }
+
+    #[test]
+    fn regions_of_one_part_of_the_pool_share_their_bytes_until_they_go() {
+        let mut scene = SceneBuilder::new().build();
+        scene.events.clear();
+        let region = |start, pool| Event::Region {
+            range: GuestRange::new(GuestAddress(start), 0x2000),
+            pool: Some(pool),
+        };
+        for mut memory in [SceneMemory::new(&scene), SceneMemory::traced(&scene)] {
+            let unmap = Event::Unmap(GuestRange::new(GuestAddress(0x42_0000_0000), 0x2000));
+            let write = Event::Write {
+                address: GuestAddress(0x41_0000_1004),
+                bytes: vec![7; 4],
+            };
+            for event in [
+                region(0x41_0000_0000, 0x5000),
+                region(0x42_0000_0000, 0x6000),
+                write,
+            ] {
+                memory.apply(&scene, &event).unwrap();
+            }
+            let there = GuestAddress(0x42_0000_0004);
+            assert_eq!(memory.memory().reader().read_u32(there), Ok(0x0707_0707));
+            memory.apply(&scene, &unmap).unwrap();
+            assert!(memory.memory().reader().read_u32(there).is_err());
+        }
+    }
 }

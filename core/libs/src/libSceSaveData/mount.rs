@@ -291,26 +291,30 @@ pub(crate) struct Mount2 {
     mode: u32,
 }
 
-fn no_title() -> In<TitleId> {
+/// Mounts a save of the running title: user, name, blocks and mode, as far as the request could be read.
+fn mount_named(named: Option<(i32, In<DirName>, u64, u32)>, out: Out<MountResult>) -> SceResult {
+    let Some((user, name, blocks, mode)) = named else {
+        return Err(SaveError::Parameter).into();
+    };
     // SAFETY: null.
-    unsafe { In::new(std::ptr::null()) }
+    let title = unsafe { In::new(std::ptr::null()) };
+    let request = Request {
+        user,
+        title,
+        name,
+        blocks,
+        mode,
+    };
+    mount(&request, out).into()
 }
 
 /// Mounts a save by its name.
 #[guest_fn(libSceSaveData, libSceSaveData_native)]
 pub(crate) extern "sysv64" fn sceSaveDataMount2(request: In<Mount2>, out: Out<MountResult>) -> SceResult {
-    let body = || {
-        let request = request.read().ok_or(SaveError::Parameter)?;
-        let request = Request {
-            user: request.user,
-            title: no_title(),
-            name: request.name,
-            blocks: request.blocks,
-            mode: request.mode,
-        };
-        mount(&request, out)
-    };
-    body().into()
+    let named = request
+        .read()
+        .map(|request| (request.user, request.name, request.blocks, request.mode));
+    mount_named(named, out)
 }
 
 /// `SceSaveDataMount3`.
@@ -331,18 +335,10 @@ pub(crate) struct Mount3 {
     partial = "transactions are numbers only: an unmount commits what was written, with or without one"
 )]
 pub(crate) extern "sysv64" fn sceSaveDataMount3(request: In<Mount3>, out: Out<MountResult>) -> SceResult {
-    let body = || {
-        let request = request.read().ok_or(SaveError::Parameter)?;
-        let request = Request {
-            user: request.user,
-            title: no_title(),
-            name: request.name,
-            blocks: request.blocks,
-            mode: request.mode,
-        };
-        mount(&request, out)
-    };
-    body().into()
+    let named = request
+        .read()
+        .map(|request| (request.user, request.name, request.blocks, request.mode));
+    mount_named(named, out)
 }
 
 fn unmount(library: &mut Library, slot: usize) -> Result<(), SaveError> {
